@@ -290,7 +290,9 @@ impl Control {
     pub async fn invite(&self, lasts: Duration) -> Result<Invitation, AskError> {
         match self.shared.ask_leader(ForLeader::Invite { lasts }).await {
             Response::Invited { id, secret, cluster_id, nodes } => {
-                Ok(Invitation { cluster: self.shared.config.cluster.clone(), cluster_id, id, secret, nodes })
+                let Config { cluster, encryption, .. } = &*self.shared.config;
+                let authorities = encryption.credentials().map(|it| it.fingerprints()).unwrap_or_default();
+                Ok(Invitation { cluster: cluster.clone(), cluster_id, id, secret, nodes, authorities })
             }
             other => Err(AskError::of(other)),
         }

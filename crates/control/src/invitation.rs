@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use service::frame;
 
 /// What the word begins with: the version of the rest.
-const PREFIX: &str = "tw1-";
+const PREFIX: &str = "tw2-";
 
 /// What a node needs to join a cluster: its id, and the nodes to ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +23,15 @@ pub struct Invitation {
     pub secret: u128,
     /// Nodes to ask, with their addresses.
     pub nodes: BTreeMap<u32, String>,
+    /// The SHA-256 of each CA that the cluster trusts, in hexadecimal digits; none if it does not encrypt.
+    pub authorities: Vec<String>,
+}
+
+impl Invitation {
+    /// Whether a node that trusts these CAs, named in the same way, would be among friends.
+    pub fn is_from(&self, trusted: &[String]) -> bool {
+        self.authorities.is_empty() || self.authorities.iter().any(|authority| trusted.contains(authority))
+    }
 }
 
 impl fmt::Display for Invitation {
@@ -70,11 +79,13 @@ mod tests {
     #[test]
     fn an_invitation_is_a_word_and_nothing_else_is_one() {
         let nodes = BTreeMap::from([(0, "10.0.0.7:7700".to_owned()), (1, "[::1]:7700".to_owned())]);
+        let (cluster, authorities) = ("prod".to_owned(), vec!["0f".to_owned()]);
         let invitation =
-            Invitation { cluster: "prod".to_owned(), cluster_id: 9, id: 3, secret: u128::MAX - 5, nodes };
+            Invitation { cluster, cluster_id: 9, id: 3, secret: u128::MAX - 5, nodes, authorities };
+        assert!(invitation.is_from(&["aa".to_owned(), "0f".to_owned()]) && !invitation.is_from(&[]));
         let word = invitation.to_string();
         assert_eq!(format!(" {word}\n").parse(), Ok(invitation));
-        for wrong in ["", "tw1-", "tw1-0", "tw1-zz", &word[4..], &word[..word.len() - 2]] {
+        for wrong in ["", "tw2-", "tw2-0", "tw2-zz", &word[4..], &word[..word.len() - 2]] {
             assert_eq!(wrong.parse::<Invitation>(), Err(NoInvitation), "{wrong}");
         }
     }

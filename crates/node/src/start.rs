@@ -73,6 +73,11 @@ pub(crate) async fn join_cluster(
             if invitation.id != id {
                 return Err(StartError::OtherId { invited: invitation.id, started: id });
             }
+            let credentials = shared.encryption.credentials();
+            if !invitation.is_from(&credentials.map(|it| it.fingerprints()).unwrap_or_default()) {
+                let theirs = invitation.authorities;
+                return Err(StartError::OtherAuthority { theirs, encrypts: credentials.is_some() });
+            }
             for tries in 0.. {
                 match control.join(&invitation, &shared.address).await {
                     Err(AskError::NoLeader) if tries < JOIN_TRIES => sleep(JOIN_PAUSE).await,

@@ -25,7 +25,7 @@ const WARN_AGAIN: Duration = Duration::from_secs(24 * 3600);
 /// What is said about encryption, by flags and the environment.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Encryption")]
-pub(crate) struct Arguments {
+pub(crate) struct EncryptionArguments {
     /// The CA that certificates of nodes and clients come from: a PEM file of 'tokenwood certs init'. It may hold several
     #[arg(long, value_name = "FILE", env = "TOKENWOOD_CA")]
     ca: Option<PathBuf>,
@@ -80,7 +80,7 @@ pub(crate) struct Choice {
     pub(crate) socket: Option<PathBuf>,
 }
 
-impl Arguments {
+impl EncryptionArguments {
     /// What is in effect: flags over the file over what the folder remembers.
     pub(crate) fn choose(&self, file: &NodeFile, kept: &NodeFile) -> Choice {
         let path = |flag: &Option<PathBuf>, of: fn(&NodeFile) -> &Option<PathBuf>| {

@@ -108,7 +108,7 @@ pub(crate) struct Arguments {
     )]
     log_format: Option<Format>,
     #[command(flatten)]
-    encryption: encryption::Arguments,
+    encryption: encryption::EncryptionArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {

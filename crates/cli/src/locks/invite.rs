@@ -54,7 +54,8 @@ fn invite(Arguments { lasts, quiet, asking, .. }: &Arguments) -> Result<u8> {
     let (word, cluster) =
         asking.with_first(async |admin| Ok((admin.invite(*lasts).await?, admin.cluster().await?)))?;
     let invitation: Invitation = word.parse()?;
-    let (id, command) = (invitation.id, command(&word, &invitation, &cluster));
+    let encrypted = asking.access()?.encryption.credentials().is_some();
+    let (id, command) = (invitation.id, command(&word, &invitation, &cluster, encrypted));
     match asking.format {
         Format::Json => say!(
             "{}",
@@ -66,7 +67,12 @@ fn invite(Arguments { lasts, quiet, asking, .. }: &Arguments) -> Result<u8> {
             let only_here = invitation.nodes.values().all(|address| reach::is_loopback(address));
             let machine = if only_here { "this machine" } else { "the new machine" };
             let lasts = in_words(lasts.as_secs());
-            say!("Node {id} is invited: once, for {lasts}. On {machine}:\n\n  {command}\n");
+            let files = if encrypted {
+                format!(", with the files of 'tokenwood certs node {id}'")
+            } else {
+                String::new()
+            };
+            say!("Node {id} is invited: once, for {lasts}. On {machine}{files}:\n\n  {command}\n");
             if only_here {
                 note!(
                     "tokenwood: all nodes of this cluster are at loopback addresses: only nodes on this machine can join it"
@@ -78,8 +84,14 @@ fn invite(Arguments { lasts, quiet, asking, .. }: &Arguments) -> Result<u8> {
 }
 
 /// What to type on the new machine. It finds out its own address there, unless the whole cluster is on one machine.
-fn command(word: &str, invitation: &Invitation, cluster: &Cluster) -> String {
-    let mut command = format!("tokenwood node --data tokenwood-{} --join {word}", invitation.id);
+fn command(word: &str, invitation: &Invitation, cluster: &Cluster, encrypted: bool) -> String {
+    let id = invitation.id;
+    let files = if encrypted {
+        format!(" --ca ca.pem --certificate node-{id}.pem --key node-{id}.key")
+    } else {
+        String::new()
+    };
+    let mut command = format!("tokenwood node --data tokenwood-{id}{files} --join {word}");
     if invitation.nodes.values().all(|address| reach::is_loopback(address)) {
         let mut taken = Vec::new();
         let used = |addresses: &mut dyn Iterator<Item = &String>, usual: u16| {

@@ -51,7 +51,22 @@ fn a_cluster_on_three_machines_begins_restarts_grows_and_shrinks_as_the_manual_s
     );
 
     // The pasted command needs no address.
-    has("invite.out", &["On the new machine:", "tokenwood node --data tokenwood-3 --join tw1-"]);
+    has(
+        "invite.out",
+        &[
+            "On the new machine, with the files of 'tokenwood certs node 3':",
+            "tokenwood node --data tokenwood-3 --ca ca.pem --certificate node-3.pem --key node-3.key --join tw2-",
+        ],
+    );
+    has(
+        "plain.out",
+        &["other machines could connect to d:7700 (peers) without encryption", "say --insecure", "exit 2"],
+    );
+    has(
+        "wrong-certificate.out",
+        &["is the certificate of tokenwood://tokenwood/node/1, and this is node 0", "exit 2"],
+    );
+    has("plain-client.out", &["exit 69"]);
     has("node4.out", &["node 3 listens at 10.78.0.4:7700 for peers, at 0.0.0.0:7710 for clients"]);
     has("status-four.out", &["0     a:7710", "3     10.78.0.4:7710  reaches all"]);
     has("list.out", &["4     24 h"]);

@@ -11,6 +11,15 @@ for i in 1 2 3 4; do cp hosts machine$i/hosts; done
 # Many machines have their own name for this.
 sed -i 's/^10.78.0.1 a/127.0.1.1 a/' machine1/hosts
 program=$1
+
+# Certificates, made on one machine. The files of node 3 are where the invitation expects them.
+"$program" certs init --cluster tokenwood --out certs > certs.out
+for id in 0 1 2 3 4; do "$program" certs node $id --out certs >> certs.out; done
+cp certs/ca.pem certs/node-3.pem certs/node-3.key machine4
+export TOKENWOOD_CA=$PWD/certs/ca.pem
+# files ID: the flags of that node.
+files() { echo "--certificate $TOKENWOOD_CERTS/node-$1.pem --key $TOKENWOOD_CERTS/node-$1.key"; }
+TOKENWOOD_CERTS=$PWD/certs
 # on MACHINE ARGUMENTS...: the program on that machine, in its own folder.
 on() {
     machine=$1
@@ -42,13 +51,13 @@ members_are() { [ "$(on $1 members --format json 2>&1 | grep -o '"member":true' 
 list=0=a:7700,1=b:7700,2=c:7700
 
 # Found a cluster: the first is alone for a while, and says what it waits for.
-start 1 --id 0 --data data --member $list
+start 1 --id 0 --data data --member $list $(files 0)
 until_so "the first waits" grep -q "waiting for a majority: 1 of 3 voters" node1.log
 on 1 members > alone-members.out 2>&1 || echo "exit $?" >> alone-members.out
 on 1 status > alone-status.out 2>&1 || echo "exit $?" >> alone-status.out
 on 1 health > alone-health.out 2>&1 || echo "exit $?" >> alone-health.out
-start 2 --id 1 --data data --member $list
-start 3 --id 2 --data data --member $list
+start 2 --id 1 --data data --member $list $(files 1)
+start 3 --id 2 --data data --member $list $(files 2)
 for i in 1 2 3; do until_so "three members at $i" members_are $i 3; done
 
 # Status from each; a lock on one is seen from the others.
@@ -99,9 +108,14 @@ refused() {
     shift
     if on 4 node "$@" > $name.out 2>&1; then echo "exit 0"; else echo "exit $?"; fi >> $name.out
 }
-refused loopback-clients --id 0 --data other0 --member 0=d:7700,1=b:7700 --clients 127.0.0.1:7710
-refused loopback-peers --id 0 --data other0 --member 0=127.0.0.1:7700,1=b:7700
-refused every-address --id 0 --data other0 --member 0=0.0.0.0:7700,1=b:7700
-refused used-id --id 1 --data other1 --member 0=a:7700,1=d:7700,2=c:7700
-refused lowest-used --id 0 --data other2 --member 0=d:7700,1=b:7700,2=c:7700
-refused withdrawn --data other3 --join $(cat withdrawn.out)
+refused plain --id 0 --data other0 --member 0=d:7700,1=b:7700
+refused wrong-certificate --id 0 --data other0 --member 0=d:7700,1=b:7700 $(files 1)
+refused loopback-clients --id 0 --data other0 --member 0=d:7700,1=b:7700 --clients 127.0.0.1:7710 $(files 0)
+refused loopback-peers --id 0 --data other0 --member 0=127.0.0.1:7700,1=b:7700 $(files 0)
+refused every-address --id 0 --data other0 --member 0=0.0.0.0:7700,1=b:7700 $(files 0)
+refused used-id --id 1 --data other1 --member 0=a:7700,1=d:7700,2=c:7700 $(files 1)
+refused lowest-used --id 0 --data other2 --member 0=d:7700,1=b:7700,2=c:7700 $(files 0)
+refused withdrawn --data other3 --join $(cat withdrawn.out) $(files 4)
+
+# A caller without the CA, and one that does not encrypt, get nothing.
+(unset TOKENWOOD_CA; on 1 locks --endpoint b) > plain-client.out 2>&1 || echo "exit $?" >> plain-client.out

@@ -308,10 +308,10 @@ fn the_command_of_an_invitation_starts_the_node() {
     // What is open is listed, and can be withdrawn or removed.
     let invited: Value = serde_json::from_str(&ask(&["members", "invite", "--format", "json"])).unwrap();
     assert!(
-        invited["node"] == 2 && invited["command"].as_str().unwrap().contains(" --join tw1-"),
+        invited["node"] == 2 && invited["command"].as_str().unwrap().contains(" --join tw2-"),
         "{invited}"
     );
-    assert!(ask(&["members", "invite", "--quiet"]).starts_with("tw1-"));
+    assert!(ask(&["members", "invite", "--quiet"]).starts_with("tw2-"));
     let list: Value =
         serde_json::from_str(&ask(&["members", "invite", "--list", "--format", "json"])).unwrap();
     let ids = list["invitations"].as_array().unwrap().iter().map(|it| it["node"].as_u64().unwrap());

@@ -107,6 +107,13 @@ pub enum StartError {
         /// Where that node is.
         at: String,
     },
+    /// The invitation is from a cluster that encrypts with another CA, or encrypts while this node does not.
+    OtherAuthority {
+        /// The CAs of the cluster, by their fingerprints.
+        theirs: Vec<String>,
+        /// Whether this node encrypts.
+        encrypts: bool,
+    },
     /// The folder belongs to a node of a cluster already, and the invitation is for another.
     Belongs {
         /// The folder.
@@ -161,6 +168,18 @@ impl fmt::Display for StartError {
                 "node {node} at {at} already belongs to a cluster that does not know this node: ask it for an invitation \
                  ('tokenwood members invite --endpoint …'). If that cluster was never complete, empty the folders of all \
                  its nodes and start them again"
+            ),
+            StartError::OtherAuthority { theirs, encrypts: false } => write!(
+                f,
+                "the cluster encrypts, with the CA {}: copy its ca.pem, and name it and the certificate of this node with --ca, \
+                 --certificate and --key",
+                theirs.join(" or ")
+            ),
+            StartError::OtherAuthority { theirs, encrypts: true } => write!(
+                f,
+                "the cluster trusts the CA {}, and the file of --ca has another: copy the cluster's ca.pem ('tokenwood certs \
+                 show' prints the fingerprints)",
+                theirs.join(" or ")
             ),
             StartError::Belongs { folder, id, invited } => write!(
                 f,
