@@ -95,6 +95,10 @@ pub enum SecurityError {
         /// The bundle.
         bundle: PathBuf,
     },
+    /// The CA has expired.
+    CaExpired(PathBuf),
+    /// A CA is not renewed as other certificates are.
+    IsACa(PathBuf),
     /// A certificate still needs a CA that would be removed.
     StillNeeded(PathBuf),
     /// The lifetime is longer than dates can say.
@@ -167,6 +171,14 @@ impl SecurityError {
             ),
             SecurityError::NotACa(file) => {
                 write!(f, "{} has a certificate that is no CA: remove it from the bundle", file.display())
+            }
+            SecurityError::CaExpired(file) => write!(
+                f,
+                "the CA in {} has expired: replace it with 'tokenwood certs rotate'",
+                file.display()
+            ),
+            SecurityError::IsACa(file) => {
+                write!(f, "{} is a CA: replace it with 'tokenwood certs rotate'", file.display())
             }
             SecurityError::NoSigner { key, bundle } => write!(
                 f,

@@ -56,7 +56,10 @@ impl Trust {
             }
             authorities.push((certificate, facts));
         }
-        let roots = Roots::at(&authorities, now).map_err(own)?;
+        let roots = Roots::at(&authorities, now).map_err(|fault| match fault {
+            CertificateFault::Expired => SecurityError::CaExpired(file.to_owned()),
+            other => own(other),
+        })?;
         Ok(Trust { authorities, roots })
     }
 

@@ -21,7 +21,7 @@ pub enum Callers {
     /// Clients and nodes of the cluster with their certificates, and callers without one: these have to show a
     /// token next.
     Clients,
-    /// Nodes and clients on one port, told apart by the protocol that the handshake chooses. [`crate::caller`]
+    /// Nodes and clients on one port, told apart by the protocol that the handshake chooses. [`crate::caller()`]
     /// then refuses everyone but nodes where the protocol is one between nodes.
     Both,
 }

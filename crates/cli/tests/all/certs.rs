@@ -170,7 +170,7 @@ fn refusals_say_what_to_do() {
         ("client a%2fb", "letters, digits or . _ / @ -"),
         ("show certs/none.pem", "cannot read certs/none.pem"),
         ("renew certs/none.pem", "cannot read certs/none.pem"),
-        ("renew certs/ca.pem", "certs/ca.pem"),
+        ("renew certs/ca.pem", "tokenwood certs rotate"),
         ("renew certs/node-1.key", "certs/node-1.key has no certificate"),
     ] {
         let said = folder.certs_refusal(arguments);

@@ -55,9 +55,18 @@ impl Folder {
         Authority::read(&files.certificate, &bundle, &files.key, text)
     }
 
+    /// The CA, if what it signs is worth anything.
+    fn signer(&self) -> Result<Authority, SecurityError> {
+        let authority = self.authority()?;
+        if authority.has_expired(SystemTime::now()) {
+            return Err(SecurityError::CaExpired(self.authority_files().certificate));
+        }
+        Ok(authority)
+    }
+
     /// Issues a certificate to a holder that has none here.
     pub fn issue(&self, holder: &Holder, days: u32) -> Result<Written, SecurityError> {
-        let issued = self.authority()?.issue(holder, Period::days(SystemTime::now(), days)?)?;
+        let issued = self.signer()?.issue(holder, Period::days(SystemTime::now(), days)?)?;
         let files = self.files(&holder.file_stem());
         create(&files, &issued)?;
         Ok(files)
@@ -68,7 +77,7 @@ impl Folder {
     /// The key is replaced first. If the second step fails, the two do not match, and the next call mends it.
     pub fn renew(&self, certificate: &Path, days: u32) -> Result<(Identity, Written), SecurityError> {
         let identity = identity_in(certificate)?;
-        let authority = self.authority()?;
+        let authority = self.signer()?;
         if identity.cluster() != authority.cluster() {
             let fault =
                 CertificateFault::OtherCluster { presented: identity, ours: authority.cluster().to_string() };
@@ -103,7 +112,8 @@ impl Folder {
         let (bundle, now) = (authority.certificate(), SystemTime::now());
         let trust = Trust::read(&files.certificate, bundle.as_bytes(), now)?;
         for file in self.certificates()? {
-            let chain = certificates(&file, &read(&file)?)?;
+            // Files of others may be here, too.
+            let Ok(chain) = certificates(&file, &read(&file)?) else { continue };
             let checked = trust.check(&chain[0], &chain[1..], Use::Calling, unix_time(now));
             let fault = checked.err().and_then(|error| CertificateFault::of(&error));
             if fault == Some(CertificateFault::UnknownIssuer) {
@@ -154,8 +164,12 @@ fn create(files: &Written, issued: &Issued) -> Result<(), SecurityError> {
 
 fn identity_in(certificate: &Path) -> Result<Identity, SecurityError> {
     let chain = certificates(certificate, &read(certificate)?)?;
-    let identity = Facts::of(&chain[0]).and_then(|facts| facts.identity());
-    identity.map_err(|fault| SecurityError::OwnCertificate(certificate.to_owned(), fault))
+    let own = |fault| SecurityError::OwnCertificate(certificate.to_owned(), fault);
+    let facts = Facts::of(&chain[0]).map_err(own)?;
+    if facts.is_ca {
+        return Err(SecurityError::IsACa(certificate.to_owned()));
+    }
+    facts.identity().map_err(own)
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, SecurityError> {

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
-use super::fixture::TestFolder;
-use crate::issue::{Folder, LEAF_DAYS, Written};
-use crate::{Credentials, Files, Holder, SecurityError};
+use super::fixture::{HOUR, TestFolder, period};
+use crate::issue::{Authority, Folder, LEAF_DAYS, Period, Written};
+use crate::{Credentials, Files, Holder, SecurityError, private_files};
 
 fn load(folder: &TestFolder, own: &Written) -> Result<Credentials, SecurityError> {
     let files = Files {
@@ -84,6 +85,7 @@ fn a_rotation_ends_when_no_certificate_needs_the_old_ca() {
         other => panic!("{other:?}"),
     }
     issuing.renew(&old.certificate, 1).unwrap();
+    fs::write(folder.0.join("notes.pem"), "no certificate").unwrap();
     issuing.finish_rotation().unwrap();
     assert!(credentials.reload().unwrap());
     assert_eq!(credentials.fingerprints().len(), 1);
@@ -120,4 +122,35 @@ fn nothing_is_overwritten_and_nothing_half_stays_behind() {
     Folder::new(&elsewhere.0).init("prod").unwrap();
     fs::copy(elsewhere.0.join("ca.key"), &ca.key).unwrap();
     assert!(matches!(issuing.issue(&Holder::Node(2), 1), Err(SecurityError::NoSigner { .. })));
+}
+
+#[test]
+fn a_ca_that_has_expired_signs_nothing_and_can_be_replaced() {
+    let folder = TestFolder::new();
+    let issuing = Folder::new(&folder.0);
+    let now = SystemTime::now();
+    let expired = Authority::create("prod", Period { from: now - 2 * HOUR, until: now - HOUR }).unwrap().1;
+    let own = Authority::create("prod", period()).unwrap().0.issue(&Holder::Node(1), period()).unwrap();
+    let files = folder.write(&expired.certificate, &own);
+    private_files::create(&folder.0.join("ca.key"), expired.key.as_bytes()).unwrap();
+    assert!(matches!(Credentials::load(files, None), Err(SecurityError::CaExpired(_))));
+    let error = issuing.issue(&Holder::Node(2), 1).unwrap_err();
+    assert!(error.to_string().contains("tokenwood certs rotate"), "{error}");
+    assert!(matches!(issuing.renew(&folder.0.join("own.pem"), 1), Err(SecurityError::CaExpired(_))));
+    issuing.begin_rotation().unwrap();
+    let renewed = issuing.renew(&folder.0.join("own.pem"), 1).unwrap().1;
+    load(&folder, &renewed).unwrap();
+    issuing.finish_rotation().unwrap();
+    load(&folder, &renewed).unwrap();
+}
+
+#[test]
+fn a_ca_is_rotated_instead_of_renewed() {
+    let folder = TestFolder::new();
+    let issuing = Folder::new(&folder.0);
+    let files = issuing.init("prod").unwrap();
+    let before = bytes(&files.key);
+    let error = issuing.renew(&files.certificate, 1).unwrap_err();
+    assert!(error.to_string().contains("tokenwood certs rotate"), "{error}");
+    assert_eq!(bytes(&files.key), before);
 }
