@@ -20,7 +20,8 @@ use anyhow::{Context, Result, bail};
 const HELP: &str = "\
 cargo xtask test       format, lints, tidiness, tests, documentation, dependencies and licences: everything, read-only
 cargo xtask fix        format and mend lints
-cargo xtask rewrite    write transcripts, badges, docs/errata.md and the list in docs/checked.md anew;
+cargo xtask rewrite    write transcripts, badges, docs/errata.md, the list in docs/checked.md and
+                       the tables in docs/json.md anew;
                        commit a difference only if you can explain it
 cargo xtask tidy       only the house rules
 cargo xtask licences   only dependencies and licences
@@ -133,6 +134,7 @@ fn rewrite() -> Result<()> {
     for test in [
         "test --quiet --package tokenwood-algorithms transcripts",
         "test --quiet --package tokenwood-cli errata",
+        "test --quiet --package tokenwood-cli --test all json_page_has",
         "test --quiet --package tokenwood-checker --test all standard_suite",
         "test --quiet --package tokenwood-service --test all wire_page",
     ] {

@@ -8,7 +8,7 @@ use robustness::{ordeal as trials, storm as storms};
 
 use crate::locks::endpoints;
 use crate::terminal::interrupt;
-use crate::{certs, daemon, locks, testing, workbench};
+use crate::{certs, daemon, locks, terminal, testing, workbench};
 
 /// Locks without a coordinator, and the workbench for the algorithms behind them.
 #[derive(Parser)]
@@ -73,6 +73,7 @@ pub(crate) enum Command {
     Algorithms(workbench::algorithms::Arguments),
     Trace(workbench::trace::Arguments),
     Errata(workbench::errata::Arguments),
+    Schema(terminal::schema::Arguments),
     Seat(workbench::seat::Arguments),
 }
 
@@ -124,6 +125,7 @@ impl Command {
             Command::Algorithms(arguments) => workbench::algorithms::run(&arguments),
             Command::Trace(arguments) => workbench::trace::run(&arguments),
             Command::Errata(arguments) => workbench::errata::run(&arguments),
+            Command::Schema(arguments) => terminal::schema::run(&arguments),
             Command::Seat(arguments) => workbench::seat::run(&arguments),
         };
         Ok(match ended? {

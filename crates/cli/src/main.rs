@@ -18,14 +18,18 @@ use commands::{Cli, Ended};
 use daemon::environment;
 use locks::cluster::UNAVAILABLE;
 use locks::endpoints::is_unreached;
-use terminal::{output, refused_value};
+use terminal::{failure, json, output, refused_value};
 
 fn main() -> ExitCode {
     let command = refused_value::with_negative_numbers(Cli::command());
     let mut command = environment::without_empty_variables(command);
     let matches = command.try_get_matches_from_mut(std::env::args_os());
-    let matches = matches.unwrap_or_else(|error| refused_value::in_words(error, &command).exit());
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = matches.unwrap_or_else(|error| {
+        json::want_if_among(std::env::args_os());
+        failure::refuse(&refused_value::in_words(error, &command))
+    });
+    json::want_if_in(&matches);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| failure::refuse(&error));
     let Some(command) = cli.command else {
         output::print(format_args!(
             "Tokenwood: locks without a coordinator, and the workbench for the algorithms behind them.\n\n{}",
@@ -36,8 +40,8 @@ fn main() -> ExitCode {
     match command.run() {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            output::note!("tokenwood: {error:#}");
-            ExitCode::from(if is_unreached(&error) { UNAVAILABLE } else { 2 })
+            let code = if is_unreached(&error) { UNAVAILABLE } else { 2 };
+            ExitCode::from(failure::fail_with(code, "", &error))
         }
     }
 }

@@ -7,6 +7,7 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use super::*;
+use crate::terminal::schema::Schema;
 
 #[test]
 fn the_guide_names_commands_that_exist() {
@@ -43,6 +44,47 @@ fn a_command_that_does_not_exist_is_found() {
     let refused = commands_in(page).filter(|(_, line)| refusal(line).is_some());
     assert_eq!(refused.map(|(number, _)| number).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(words("run x -- sh -c 'echo $A, b' # says"), ["run", "x", "--", "sh", "-c", "echo $A, b"]);
+}
+
+#[test]
+fn every_command_with_json_is_on_the_page_about_json() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+    let page = fs::read_to_string(page).unwrap();
+    let headings: Vec<&str> = page.lines().filter(|line| line.starts_with("### ")).collect();
+    let mut found = Vec::new();
+    with_json(&Cli::command(), "", &mut found);
+    assert!(found.len() > 25, "{found:?}");
+    for command in found {
+        let named = [format!("`{command}`"), format!("`{command} ")];
+        let has = headings.iter().any(|heading| named.iter().any(|named| heading.contains(named.as_str())));
+        assert!(has, "docs/json.md has no heading with `{command}`, and needs its schema and an example");
+    }
+}
+
+/// The commands that can print JSON.
+fn with_json(command: &clap::Command, before: &str, found: &mut Vec<String>) {
+    let name = format!("{before} {}", command.get_name()).trim().to_string();
+    let prints = |argument: &clap::Arg| {
+        let values = argument.get_possible_values();
+        argument.get_long() == Some("format") && values.iter().any(|value| value.get_name() == "json")
+    };
+    if command.get_arguments().any(prints) {
+        found.push(name.clone());
+    }
+    command.get_subcommands().for_each(|command| with_json(command, &name, found));
+}
+
+#[test]
+fn every_schema_names_itself() {
+    for schema in Schema::ALL {
+        let value: serde_json::Value = serde_json::from_str(schema.text()).unwrap();
+        let shapes = value["oneOf"].as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        for shape in shapes {
+            assert_eq!(shape["properties"]["schema"]["const"], schema.id());
+            assert!(shape["required"].as_array().unwrap().iter().any(|name| name == "schema"), "{schema:?}");
+        }
+        assert_eq!(value["$id"], format!("urn:{}", schema.id().replace(['.', '/'], ":")));
+    }
 }
 
 fn pages() -> Vec<PathBuf> {

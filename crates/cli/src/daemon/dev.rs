@@ -17,8 +17,10 @@ use crate::daemon::log::{Format, Threshold};
 use crate::daemon::node::PORT_IN_USE;
 use crate::daemon::node_file::Length;
 use crate::locks::endpoints::{USUAL_PORTS, runtime};
+use crate::terminal::json;
 use crate::terminal::output;
 use crate::terminal::output::note;
+use crate::terminal::schema::Schema;
 use crate::terminal::signals::Signals;
 
 /// Start a cluster on this machine, ready in a second; it ends with Ctrl-C
@@ -196,7 +198,8 @@ fn write_ready_file(file: &Path, running: &[Running]) -> Result<()> {
         .collect();
     let cannot = || format!("cannot write {}", file.display());
     let unfinished = file.with_extension("unfinished");
-    fs::write(&unfinished, format!("{:#}\n", json!({ "nodes": nodes }))).with_context(cannot)?;
+    let ready = json::pretty(Schema::Ready, &json!({ "nodes": nodes }));
+    fs::write(&unfinished, ready + "\n").with_context(cannot)?;
     fs::rename(&unfinished, file).with_context(cannot)
 }
 

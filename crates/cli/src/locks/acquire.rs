@@ -14,8 +14,9 @@ use crate::locks::endpoints::{duration, runtime};
 use crate::locks::force;
 use crate::locks::lock_arguments::{LOST, LockArguments, Process};
 use crate::terminal::format::Format;
-use crate::terminal::output::{note, say};
-use crate::terminal::table;
+use crate::terminal::output::say;
+use crate::terminal::schema::Schema;
+use crate::terminal::{failure, json, table};
 
 /// Acquire a lock and leave it held, for scripts
 ///
@@ -121,7 +122,12 @@ pub(crate) fn release(arguments: &ReleaseArguments) -> Result<u8> {
     }
     let grant: Detached = what.parse()?;
     match runtime()?.block_on(grant.release(&asking.access()?)) {
-        Ok(()) => Ok(0),
+        Ok(()) => {
+            if asking.format == Format::Json {
+                json::say(Schema::Release, &json!({ "released": true, "grant": what }));
+            }
+            Ok(0)
+        }
         Err(error) => not_held(error),
     }
 }
@@ -130,8 +136,7 @@ pub(crate) fn release(arguments: &ReleaseArguments) -> Result<u8> {
 fn not_held(error: Error) -> Result<u8> {
     match error {
         Error::Refused(refusal) => {
-            note!("tokenwood: the grant is no longer held: {refusal}");
-            Ok(LOST)
+            Ok(failure::fail(LOST, format_args!("the grant is no longer held: {refusal}"), None))
         }
         error => Err(error.into()),
     }
@@ -146,11 +151,12 @@ impl Shown {
         }
         let until = (SystemTime::now() + left).duration_since(UNIX_EPOCH).unwrap_or_default();
         if self.format == Format::Json {
-            let mut value: Value = facts.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+            let mut value = json!({ "name": null, "slot": null, "group": null });
+            facts.into_iter().for_each(|(key, fact)| value[key] = fact);
             value["seconds"] = json!(left.as_secs_f64());
-            value["until"] = json!(until.as_secs_f64());
+            value["until_unix_seconds"] = json!(until.as_secs_f64());
             value["grant"] = json!(grant.to_string());
-            say!("{value}");
+            json::say(Schema::Grant, &value);
             return;
         }
         let (mut heading, mut row): (Vec<String>, Vec<String>) =

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use serde_json::{Value, json};
+use serde::Serialize;
 use service::protocol::{Cluster, ClusterNode, Voters};
 use tokenwood::{Access, Admin, Error, NoAnswer, first_that_answers};
 use tokio::task::JoinSet;
@@ -220,10 +220,10 @@ impl<T> Answered<T> {
         self.endpoint.as_deref().unwrap_or("–")
     }
 
-    /// A node that gave no answer, as JSON.
-    pub(crate) fn silence(&self) -> Option<Value> {
-        let why = self.answer.as_ref().err()?;
-        Some(json!({ "node": self.id, "endpoint": self.endpoint, "error": why }))
+    /// A node that gave no answer, for scripts.
+    fn silence(&self) -> Option<Silence<'_>> {
+        let error = self.answer.as_ref().err()?;
+        Some(Silence { node: self.id, endpoint: self.endpoint.as_deref(), error })
     }
 
     /// Whether its lease has run out: what its clients hold there may be granted to others.
@@ -232,20 +232,42 @@ impl<T> Answered<T> {
     }
 }
 
+/// What the answers of a cluster lack, for scripts: what the notes say to people.
+#[derive(Serialize)]
+pub(crate) struct Trouble<'a> {
+    /// The nodes that gave no answer.
+    no_answer: Vec<Silence<'a>>,
+    /// The nodes that answered without a lease.
+    no_lease: Vec<u32>,
+    /// Whether a node that answered can grant.
+    grants: bool,
+    /// What the cluster waits for, if a majority of the voters is not there.
+    waiting: Option<String>,
+}
+
+/// A node that gave no answer.
+#[derive(Serialize)]
+struct Silence<'a> {
+    node: u32,
+    endpoint: Option<&'a str>,
+    error: &'a str,
+}
+
 impl<T> Answers<T> {
     /// Whether all nodes answered.
     pub(crate) fn are_complete(&self) -> bool {
         self.nodes.iter().all(|answered| answered.answer.is_ok())
     }
 
-    /// The nodes that gave no answer, as JSON.
-    pub(crate) fn silent(&self) -> Value {
-        self.nodes.iter().filter_map(Answered::silence).collect()
-    }
-
-    /// The nodes that answered without a lease, as JSON.
-    pub(crate) fn lapsed(&self) -> Value {
-        self.nodes.iter().filter(|answered| answered.has_lapsed()).map(|answered| answered.id).collect()
+    /// What is missing, for scripts.
+    pub(crate) fn trouble(&self) -> Trouble<'_> {
+        let lapsed = self.nodes.iter().filter(|answered| answered.has_lapsed());
+        Trouble {
+            no_answer: self.nodes.iter().filter_map(Answered::silence).collect(),
+            no_lease: lapsed.map(|answered| answered.id).collect(),
+            grants: self.can_grant(),
+            waiting: self.around.waiting(),
+        }
     }
 
     /// Whether a node that answered has a lease.

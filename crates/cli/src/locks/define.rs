@@ -11,7 +11,8 @@ use crate::locks::endpoints::runtime;
 use crate::locks::list::kind;
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
-use crate::terminal::table;
+use crate::terminal::schema::Schema;
+use crate::terminal::{json, table};
 
 /// Define what a name stands for, for all clients
 ///
@@ -103,7 +104,7 @@ pub(crate) fn undefine(UndefineArguments { name, asking }: &UndefineArguments) -
 /// Prints what the cluster agreed on.
 fn tell(asking: &Asking, name: &str, definition: Option<Definition>) {
     match (asking.format, definition) {
-        (Format::Json, _) => say!("{}", as_json(name, definition)),
+        (Format::Json, _) => json::say(Schema::Definition, &as_json(name, definition)),
         (Format::Table, Some(definition)) => say!("{name} is {definition} from now on"),
         (Format::Table, None) => say!("{name} is no longer defined"),
     }
@@ -118,7 +119,7 @@ pub(crate) fn list(asking: &Asking) -> Result<Ended> {
     let definitions = asking.with_first(async |admin| admin.definitions().await)?;
     if asking.format == Format::Json {
         let definitions = definitions.iter().map(|(name, definition)| as_json(name, Some(*definition)));
-        say!("{}", json!({ "definitions": definitions.collect::<Vec<_>>() }));
+        json::say(Schema::Definitions, &json!({ "definitions": definitions.collect::<Vec<_>>() }));
         return Ok(Ended::Well);
     }
     if definitions.is_empty() {

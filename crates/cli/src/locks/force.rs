@@ -3,16 +3,27 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokenwood::{Access, Admin, Error, ForceReleased, Grant, GrantAgain, Listing, Refusal};
 
-use crate::locks::cluster::{Answered, Asking};
+use crate::locks::cluster::{Answered, Asking, Trouble};
 use crate::locks::endpoints::runtime;
 use crate::locks::list::{kind, label_json};
 use crate::locks::lock_arguments::LOST;
 use crate::terminal::format::Format;
-use crate::terminal::output::{note, say};
-use crate::terminal::table;
+use crate::terminal::output::note;
+use crate::terminal::schema::Schema;
+use crate::terminal::{failure, json, table};
+
+/// What was revoked, for scripts.
+#[derive(Serialize)]
+struct Forced<'a> {
+    name: &'a str,
+    released: Vec<Value>,
+    #[serde(flatten)]
+    trouble: Trouble<'a>,
+}
 
 /// Finds the holder of the lock, and orders the node that serves it to revoke the grant.
 pub(crate) fn force(name: &str, slot: Option<u32>, grant_again: GrantAgain, asking: &Asking) -> Result<u8> {
@@ -44,20 +55,18 @@ pub(crate) fn force(name: &str, slot: Option<u32>, grant_again: GrantAgain, aski
         }
     }
     if asking.format == Format::Json {
-        let mut value = json!({ "name": name, "released": released.iter().map(as_json).collect::<Vec<_>>() });
-        value["no_answer"] = answers.silent();
-        say!("{value}");
+        let forced = released.iter().map(as_json).collect();
+        json::say(Schema::ForceRelease, &Forced { name, released: forced, trouble: answers.trouble() });
     } else if !released.is_empty() {
         show(&released);
     }
     let code = answers.note_trouble();
     if released.is_empty() && code != 0 {
-        note!("tokenwood: no client holds '{name}' at the nodes that answered");
-        return Ok(code);
+        let message = format!("no client holds '{name}' at the nodes that answered");
+        return Ok(failure::fail(code, message, None));
     }
     if released.is_empty() {
-        note!("tokenwood: no client holds '{name}'");
-        return Ok(LOST);
+        return Ok(failure::fail(LOST, format_args!("no client holds '{name}'"), None));
     }
     if grant_again == GrantAgain::AtOnce {
         note!(

@@ -1,11 +1,13 @@
 //! `tokenwood health`: one node, for scripts: whether it serves, and whether a majority is there.
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::locks::cluster::{Around, Asking, UNAVAILABLE};
 use crate::terminal::format::Format;
-use crate::terminal::output::{note, say};
+use crate::terminal::output::say;
+use crate::terminal::schema::Schema;
+use crate::terminal::{failure, json};
 
 /// The exit code for a node that answers, and does not serve or has no majority.
 const DEGRADED: u8 = 1;
@@ -14,16 +16,19 @@ pub(crate) fn run(asking: &Asking) -> Result<u8> {
     let around = match asking.around() {
         Ok(around) => around,
         Err(error) => {
-            note!("tokenwood: {error:#}");
+            // A probe has one document to read, whatever happens.
             if asking.format == Format::Json {
-                say!("{}", json!({ "healthy": false, "error": format!("{error:#}") }));
+                json::say(
+                    Schema::Health,
+                    &Health { reason: Some(format!("{error:#}")), ..Health::default() },
+                );
             }
-            return Ok(UNAVAILABLE);
+            return Ok(failure::fail_with(UNAVAILABLE, "", &error));
         }
     };
     let trouble = trouble(&around);
     if asking.format == Format::Json {
-        say!("{}", as_json(&around, trouble.as_deref()));
+        json::say(Schema::Health, &Health::of(&around, trouble.clone()));
     } else {
         let Around { cluster, endpoint, .. } = &around;
         let who = format!("node {} of cluster '{}' at {endpoint}", cluster.asked, cluster.name);
@@ -47,17 +52,33 @@ fn trouble(around: &Around) -> Option<String> {
     }
 }
 
-fn as_json(around: &Around, trouble: Option<&str>) -> Value {
-    let cluster = &around.cluster;
-    json!({
-        "healthy": trouble.is_none(),
-        "reason": trouble,
-        "cluster": cluster.name,
-        "node": cluster.asked,
-        "endpoint": around.endpoint,
-        "view": cluster.in_view,
-        "leader": cluster.leader,
-        "majority": around.voters.majority,
-        "lease_left_seconds": cluster.lease_left.as_secs_f64(),
-    })
+/// The answer for scripts. Without a node that answers, nothing but the reason is known.
+#[derive(Default, Serialize)]
+struct Health<'a> {
+    healthy: bool,
+    reason: Option<String>,
+    cluster: Option<&'a str>,
+    node: Option<u32>,
+    endpoint: Option<&'a str>,
+    view: Option<u64>,
+    leader: Option<u32>,
+    majority: Option<bool>,
+    lease_left_seconds: Option<f64>,
+}
+
+impl Health<'_> {
+    fn of(around: &Around, trouble: Option<String>) -> Health<'_> {
+        let cluster = &around.cluster;
+        Health {
+            healthy: trouble.is_none(),
+            reason: trouble,
+            cluster: Some(&cluster.name),
+            node: Some(cluster.asked),
+            endpoint: Some(&around.endpoint),
+            view: Some(cluster.in_view),
+            leader: cluster.leader,
+            majority: Some(around.voters.majority),
+            lease_left_seconds: Some(cluster.lease_left.as_secs_f64()),
+        }
+    }
 }

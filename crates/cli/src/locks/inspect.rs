@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use clap::Args;
+use serde::Serialize;
 use serde_json::{Value, json};
 use service::Definition;
 use service::core::{Held, Listing};
 
-use crate::locks::cluster::{Answered, Asking};
-use crate::locks::list::{client_cells, client_json, kind};
+use crate::locks::cluster::{Answered, Asking, Trouble};
+use crate::locks::list::{client_at, client_cells, kind};
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
-use crate::terminal::table;
+use crate::terminal::schema::Schema;
+use crate::terminal::{json, table};
 
 /// Show one name: what it stands for, where its tokens are, its holders and waiters
 #[derive(Args)]
@@ -37,6 +39,15 @@ struct Found<'a> {
     waiters: Vec<(u32, &'a Held)>,
 }
 
+/// What they know, for scripts.
+#[derive(Serialize)]
+struct Inspected<'a> {
+    #[serde(flatten)]
+    found: Value,
+    #[serde(flatten)]
+    trouble: Trouble<'a>,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     service::name::validate(&arguments.name)?;
     let answers = arguments.asking.ask_all(|mut admin| {
@@ -45,10 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     })?;
     let found = Found::gather(&arguments.name, &answers.nodes);
     if arguments.asking.format == Format::Json {
-        let mut value = found.as_json();
-        value["no_answer"] = answers.silent();
-        value["no_lease"] = answers.lapsed();
-        say!("{value}");
+        json::say(Schema::Inspect, &Inspected { found: found.as_json(), trouble: answers.trouble() });
     } else {
         found.say(answers.are_complete());
     }
@@ -137,12 +145,7 @@ impl<'a> Found<'a> {
 }
 
 fn clients_json(clients: &[(u32, &Held)]) -> Vec<Value> {
-    let with_node = |(node, client): &(u32, &Held)| {
-        let mut value = client_json(client);
-        value["node"] = json!(node);
-        value
-    };
-    clients.iter().map(with_node).collect()
+    clients.iter().map(|(node, client)| client_at(*node, client)).collect()
 }
 
 /// `The token is`, `Slot 3 is`, `Slots 0–2, 5 are`.

@@ -12,9 +12,11 @@ use service::protocol::Cluster;
 use crate::daemon::node_file::Length;
 use crate::locks::cluster::Asking;
 use crate::locks::endpoints::duration;
+use crate::locks::members::Changed;
 use crate::terminal::format::Format;
 use crate::terminal::output::{note, say};
-use crate::terminal::table;
+use crate::terminal::schema::Schema;
+use crate::terminal::{json, table};
 
 /// Leases of this length need not be named.
 const USUAL_LEASE: Duration = Duration::from_secs(3);
@@ -56,15 +58,18 @@ fn invite(Arguments { lasts, quiet, asking, .. }: &Arguments) -> Result<u8> {
     let invitation: Invitation = word.parse()?;
     let encrypted = asking.access()?.encryption.credentials().is_some();
     let (id, command) = (invitation.id, command(&word, &invitation, &cluster, encrypted));
+    let only_here = invitation.nodes.values().all(|address| reach::is_loopback(address));
     match asking.format {
-        Format::Json => say!(
-            "{}",
-            json!({ "invitation": word, "seconds": lasts.as_secs(), "node": id, "command": command })
+        Format::Json => json::say(
+            Schema::Invitation,
+            &json!({
+                "invitation": word, "seconds": lasts.as_secs(), "node": id, "command": command,
+                "only_this_machine": only_here,
+            }),
         ),
         // Alone, so that a script can take it as it is.
         Format::Table if *quiet => say!("{word}"),
         Format::Table => {
-            let only_here = invitation.nodes.values().all(|address| reach::is_loopback(address));
             let machine = if only_here { "this machine" } else { "the new machine" };
             let lasts = in_words(lasts.as_secs());
             let files = if encrypted {
@@ -121,9 +126,9 @@ fn list(asking: &Asking) -> Result<u8> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     if asking.format == Format::Json {
         let open = open.iter().map(|(id, until)| {
-            json!({ "node": id, "seconds_left": until.saturating_sub(now), "expired": *until < now })
+            json!({ "node": id, "left_seconds": until.saturating_sub(now), "expired": *until < now })
         });
-        say!("{}", json!({ "invitations": open.collect::<Vec<_>>() }));
+        json::say(Schema::Invitations, &json!({ "invitations": open.collect::<Vec<_>>() }));
         return Ok(0);
     }
     if open.is_empty() {
@@ -149,9 +154,5 @@ fn in_words(seconds: u64) -> String {
 
 fn withdraw(id: u32, asking: &Asking) -> Result<u8> {
     asking.with_first(async |admin| admin.withdraw(id).await)?;
-    match asking.format {
-        Format::Json => say!("{}", json!({ "done": true })),
-        Format::Table => say!("The invitation of node {id} is withdrawn."),
-    }
-    Ok(0)
+    Ok(Changed::Withdrawn.say(Some(id), None, asking, &format!("The invitation of node {id} is withdrawn.")))
 }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use anyhow::Result;
+use serde::Serialize;
 use serde_json::{Value, json};
 use service::core::{Held, Listing, Status};
 use service::protocol::PeerStatus;
@@ -10,17 +11,26 @@ use service::{Definition, Want};
 use tokenwood::label::Label;
 use tokenwood::{Grant, NodeStatus};
 
-use crate::locks::cluster::{Answered, Answers, Asking};
+use crate::locks::cluster::{Answered, Answers, Asking, Trouble};
 use crate::locks::holders::{time_in_words, who};
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
-use crate::terminal::table;
+use crate::terminal::schema::Schema;
+use crate::terminal::{json, table};
+
+/// All locks, for scripts.
+#[derive(Serialize)]
+struct Locks<'a> {
+    locks: Vec<Value>,
+    #[serde(flatten)]
+    trouble: Trouble<'a>,
+}
 
 pub(crate) fn list(asking: &Asking) -> Result<u8> {
     let answers = asking.ask_all(|mut admin| async move { admin.list().await })?;
     if asking.format == Format::Json {
-        let locks: Vec<Value> = listings(&answers.nodes).map(|(id, listing)| as_json(id, listing)).collect();
-        say!("{}", json!({ "locks": locks, "no_answer": answers.silent(), "no_lease": answers.lapsed() }));
+        let locks = listings(&answers.nodes).map(|(id, listing)| as_json(id, listing)).collect();
+        json::say(Schema::Locks, &Locks { locks, trouble: answers.trouble() });
         return Ok(answers.note_trouble());
     }
     let clients = listings(&answers.nodes)
@@ -81,8 +91,14 @@ pub(crate) fn client_cells(id: u32, client: &Held) -> [String; 6] {
     [state_of(client), slot, fence, time_in_words(client.since), id.to_string(), who(client)]
 }
 
-/// The same in JSON.
-pub(crate) fn client_json(client: &Held) -> Value {
+/// A client of this node, for scripts.
+pub(crate) fn client_at(node: u32, client: &Held) -> Value {
+    let mut value = client_json(client);
+    value["node"] = json!(node);
+    value
+}
+
+fn client_json(client: &Held) -> Value {
     let groups = match &client.want {
         Want::AnyOf(groups) => Some(groups),
         _ => None,
@@ -123,14 +139,16 @@ fn as_json(id: u32, listing: &Listing) -> Value {
         "node": id,
         "home": listing.home,
         "slots_here": listing.slots.iter().map(|(slot, _)| slot).collect::<Vec<_>>(),
-        "clients": listing.clients.iter().map(client_json).collect::<Vec<_>>(),
+        "clients": listing.clients.iter().map(|client| client_at(id, client)).collect::<Vec<_>>(),
     })
 }
 
 pub(crate) fn status(asking: &Asking) -> Result<u8> {
     let answers = asking.ask_all(|mut admin| async move { admin.status().await })?;
     if asking.format == Format::Json {
-        say!("{}", all_json(&answers));
+        let nodes = answers.nodes.iter().map(status_json).collect();
+        let away = away(&answers);
+        json::say(Schema::Status, &Nodes { nodes, away, trouble: answers.trouble() });
         return Ok(answers.note_trouble());
     }
     let heading =
@@ -161,26 +179,25 @@ fn away(answers: &Answers<NodeStatus>) -> Vec<u32> {
     answers.around.nodes().iter().map(|node| node.id).filter(|id| !asked(*id)).collect()
 }
 
-fn all_json(answers: &Answers<NodeStatus>) -> Value {
-    json!({
-        "nodes": answers.nodes.iter().map(status_json).collect::<Vec<_>>(),
-        "away": away(answers),
-        "grants": answers.can_grant(),
-        "waiting": answers.around.waiting(),
-    })
+/// The state of all nodes, for scripts.
+#[derive(Serialize)]
+struct Nodes<'a> {
+    nodes: Vec<Value>,
+    away: Vec<u32>,
+    #[serde(flatten)]
+    trouble: Trouble<'a>,
 }
 
 fn status_json(answered: &Answered<NodeStatus>) -> Value {
-    let mut value = json!({ "node": answered.id, "endpoint": answered.endpoint });
-    value["lease_left_seconds"] = json!(answered.lease.map(|left| left.as_secs_f64()));
-    match &answered.answer {
-        Ok(NodeStatus { node, members }) => {
-            value["status"] = json!(node);
-            value["members"] = members.iter().map(member_json).collect();
-        }
-        Err(why) => value["error"] = json!(why),
-    }
-    value
+    let told = answered.answer.as_ref().ok();
+    json!({
+        "node": answered.id,
+        "endpoint": answered.endpoint,
+        "lease_left_seconds": answered.lease.map(|left| left.as_secs_f64()),
+        "status": told.map(|told| &told.node),
+        "members": told.map(|told| told.members.iter().map(member_json).collect::<Vec<_>>()),
+        "error": answered.answer.as_ref().err(),
+    })
 }
 
 fn member_json(member: &PeerStatus) -> Value {

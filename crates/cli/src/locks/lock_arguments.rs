@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep};
 use crate::locks::cluster::UNAVAILABLE;
 use crate::locks::endpoints::{Endpoints, duration, unreached};
 use crate::locks::holders::Clients;
+use crate::terminal::failure;
 use crate::terminal::output::note;
 use crate::terminal::signals::Signals;
 
@@ -29,6 +30,9 @@ const RETRY: Duration = Duration::from_millis(200);
 const SILENT_AT_FIRST: Duration = Duration::from_millis(500);
 /// So often it looks whether anything has changed.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// What to do if `--try` finds a lock held.
+const NO_TRY: &str = "leave out --try to wait for it";
 
 /// The process that a lock is for, as nodes show it.
 pub(crate) struct Process {
@@ -112,15 +116,13 @@ impl LockArguments {
         match taken {
             Ok(guard) => Ok(Ok(guard)),
             Err(error) if error.is_taken() => {
-                note!("tokenwood: {}", self.not_granted().await);
-                Ok(Err(self.conflict_exit_code.unwrap_or(NOT_HAD)))
+                let (message, hint) = self.not_granted().await;
+                Ok(Err(failure::fail(self.conflict_exit_code.unwrap_or(NOT_HAD), message, hint)))
             }
             Err(Error::Refused(refusal @ (Refusal::NoLease | Refusal::Leaving))) => {
-                note!(
-                    "tokenwood: lock '{}': {refusal}; 'tokenwood status' shows which nodes are there",
-                    self.name
-                );
-                Ok(Err(UNAVAILABLE))
+                let message = format!("lock '{}': {refusal}", self.name);
+                let hint = "'tokenwood status' shows which nodes are there";
+                Ok(Err(failure::fail(UNAVAILABLE, message, Some(hint))))
             }
             Err(error @ (Error::NoNode(_) | Error::Lost)) => self.not_connected(error),
             Err(error) => Err(anyhow!("lock '{}': {error}{}", self.name, flags_for(&error))),
@@ -147,24 +149,24 @@ impl LockArguments {
         if let Some(refusal) = refused(&error) {
             return Err(anyhow!("lock '{}': {refusal}", self.name));
         }
-        note!("tokenwood: lock '{}': {:#}", self.name, unreached(error));
-        Ok(Err(UNAVAILABLE))
+        let about = format!("lock '{}': ", self.name);
+        Ok(Err(failure::fail_with(UNAVAILABLE, &about, &unreached(error))))
     }
 
     /// Why the lock was not granted, and what to do next.
-    async fn not_granted(&self) -> String {
+    async fn not_granted(&self) -> (String, Option<&'static str>) {
         let name = &self.name;
         let clients = Clients::of(&self.endpoints, name).await.unwrap_or_default();
         let held = clients.in_words(None);
         match (self.wait, held) {
-            (Some(wait), Some(held)) => format!("timed out after {wait:?} waiting for lock '{name}': {held}"),
+            (Some(wait), Some(held)) => {
+                (format!("timed out after {wait:?} waiting for lock '{name}': {held}"), None)
+            }
             (Some(wait), None) => {
-                format!("timed out after {wait:?} waiting for lock '{name}'; see 'tokenwood locks'")
+                (format!("timed out after {wait:?} waiting for lock '{name}'"), Some("see 'tokenwood locks'"))
             }
-            (None, Some(held)) => format!("lock '{name}' is {held}; leave out --try to wait for it"),
-            (None, None) => {
-                format!("lock '{name}' was held by another client; leave out --try to wait for it")
-            }
+            (None, Some(held)) => (format!("lock '{name}' is {held}"), Some(NO_TRY)),
+            (None, None) => (format!("lock '{name}' was held by another client"), Some(NO_TRY)),
         }
     }
 

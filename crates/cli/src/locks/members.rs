@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use serde_json::{Value, json};
 use service::protocol::{Cluster, ClusterNode};
 
-use crate::locks::cluster::{Asking, UNAVAILABLE};
+use crate::locks::cluster::{Around, Asking, UNAVAILABLE};
 use crate::locks::endpoints::duration;
 use crate::locks::invite;
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
-use crate::terminal::table;
+use crate::terminal::schema::Schema;
+use crate::terminal::{json, table};
 
 /// Show the nodes of the cluster; invite or remove nodes, change the length of leases
 #[derive(Args)]
@@ -53,12 +55,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
                 admin.remove(*id).await.map(|()| invited)
             })?;
             let what = if invited { "The invitation of node" } else { "Node" };
-            changed(asking, &format!("{what} {id} is removed."))
+            let change = if invited { Changed::Withdrawn } else { Changed::Removed };
+            Ok(change.say(Some(*id), None, asking, &format!("{what} {id} is removed.")))
         }
         Some(Change::Lease { lasts, asking }) => {
             service::leases::validate_lease(*lasts)?;
             asking.with_first(async |admin| admin.set_lease(*lasts).await)?;
-            changed(asking, &format!("Leases will last {lasts:?}."))
+            Ok(Changed::Lease.say(None, Some(*lasts), asking, &format!("Leases will last {lasts:?}.")))
         }
     }
 }
@@ -71,9 +74,7 @@ fn show(asking: &Asking) -> Result<u8> {
     let waiting = around.waiting().filter(|_| !leased || cluster.leader.is_none());
     let code = if waiting.is_some() { UNAVAILABLE } else { 0 };
     if asking.format == Format::Json {
-        let mut value = as_json(cluster);
-        value["waiting"] = json!(waiting);
-        say!("{value}");
+        json::say(Schema::Members, &as_json(&around, waiting.as_deref()));
         return Ok(code);
     }
     say!(
@@ -87,9 +88,8 @@ fn show(asking: &Asking) -> Result<u8> {
     let mut rows = vec![heading.map(str::to_string).to_vec()];
     let nodes = around.nodes();
     rows.extend(nodes.iter().map(|node| row(node, cluster)));
-    let missing = |id| around.voters.voters.iter().find(|voter| voter.id == id)?.missing.as_deref();
     for (row, node) in rows[1..].iter_mut().zip(&nodes) {
-        if let Some(why) = missing(node.id) {
+        if let Some(why) = missing(&around, node.id) {
             row[1] += &format!(", missing: {why}");
         }
     }
@@ -106,6 +106,11 @@ fn show(asking: &Asking) -> Result<u8> {
     Ok(code)
 }
 
+/// Why a voter is missing, if it is.
+fn missing(around: &Around, id: u32) -> Option<&str> {
+    around.voters.voters.iter().find(|voter| voter.id == id)?.missing.as_deref()
+}
+
 fn row(node: &ClusterNode, cluster: &Cluster) -> Vec<String> {
     let state = match (node.incarnation, cluster.leader == Some(node.id)) {
         (Some(_), true) => "member, leads",
@@ -119,7 +124,8 @@ fn row(node: &ClusterNode, cluster: &Cluster) -> Vec<String> {
     vec![node.id.to_string(), state.to_string(), votes.to_string(), node.address.clone(), clients]
 }
 
-fn as_json(cluster: &Cluster) -> Value {
+fn as_json(around: &Around, waiting: Option<&str>) -> Value {
+    let cluster = &around.cluster;
     let node = |node: &ClusterNode| {
         json!({
             "node": node.id,
@@ -129,6 +135,7 @@ fn as_json(cluster: &Cluster) -> Value {
             "leads": cluster.leader == Some(node.id),
             "address": node.address,
             "endpoint": node.clients,
+            "missing": missing(around, node.id),
         })
     };
     json!({
@@ -140,14 +147,34 @@ fn as_json(cluster: &Cluster) -> Value {
         "lease_left_seconds": cluster.lease_left.as_secs_f64(),
         "leader": cluster.leader,
         "invited": cluster.invited,
-        "nodes": cluster.nodes.iter().map(node).collect::<Vec<_>>(),
+        "nodes": around.nodes().iter().map(node).collect::<Vec<_>>(),
+        "waiting": waiting,
     })
 }
 
-fn changed(asking: &Asking, text: &str) -> Result<u8> {
-    match asking.format {
-        Format::Json => say!("{}", json!({ "done": true })),
-        _ => say!("{text}"),
+/// What has been changed.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Changed {
+    /// A node was removed.
+    Removed,
+    /// An invitation was withdrawn.
+    Withdrawn,
+    /// The length of leases.
+    Lease,
+}
+
+impl Changed {
+    /// Says that the cluster has agreed to it. Returns the exit code.
+    pub(crate) fn say(self, node: Option<u32>, lease: Option<Duration>, asking: &Asking, text: &str) -> u8 {
+        let lease_seconds = lease.map(|lease| lease.as_secs_f64());
+        match asking.format {
+            Format::Json => json::say(
+                Schema::MembersChange,
+                &json!({ "done": true, "change": self, "node": node, "lease_seconds": lease_seconds }),
+            ),
+            Format::Table => say!("{text}"),
+        }
+        0
     }
-    Ok(0)
 }

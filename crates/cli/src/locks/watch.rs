@@ -16,7 +16,9 @@ use crate::locks::endpoints::{Endpoints, runtime};
 use crate::locks::force;
 use crate::locks::list::{kind, label_json};
 use crate::terminal::format::Format;
+use crate::terminal::json;
 use crate::terminal::output::{note, say};
+use crate::terminal::schema::Schema;
 use crate::terminal::signals::Signals;
 
 /// A node that does not answer is tried again after this long.
@@ -73,8 +75,14 @@ async fn watch(arguments: &Arguments) -> Result<()> {
         };
         let Some((node, said)) = said else { return Ok(()) };
         match said {
-            Report::Watching => note!("tokenwood: watching node {node}"),
-            Report::Silent(why) => note!("tokenwood: node {node}: no answer: {why}"),
+            Report::Watching => {
+                note!("tokenwood: watching node {node}");
+                show_json(arguments.format, node, json!({ "event": "watching" }));
+            }
+            Report::Silent(why) => {
+                note!("tokenwood: node {node}: no answer: {why}");
+                show_json(arguments.format, node, json!({ "event": "no_answer", "why": why }));
+            }
             Report::Seen(seen) => {
                 left -= u64::from(matches!(seen, Seen::Event(_)));
                 show(arguments.format, node, &seen);
@@ -129,16 +137,22 @@ async fn pass_on(mut admin: Admin, id: u32, sender: &mpsc::Sender<(u32, Report)>
 fn show(format: Format, node: u32, seen: &Seen) {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     if format == Format::Json {
-        let mut value = as_json(seen);
-        value["node"] = json!(node);
-        value["time"] = json!(time.as_secs_f64());
-        say!("{value}");
-        return;
+        return show_json(format, node, as_json(seen));
     }
     let clock = time.as_secs() % 86_400;
     let clock =
         format!("{:02}:{:02}:{:02}.{:03}", clock / 3600, clock / 60 % 60, clock % 60, time.subsec_millis());
     say!("{clock}  node {node}  {}", in_words(seen));
+}
+
+/// Prints a line for scripts, if that is the format.
+fn show_json(format: Format, node: u32, mut event: Value) {
+    if format == Format::Json {
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        event["node"] = json!(node);
+        event["unix_seconds"] = json!(time.as_secs_f64());
+        json::say(Schema::Watch, &event);
+    }
 }
 
 fn in_words(seen: &Seen) -> String {
@@ -229,7 +243,11 @@ fn as_json(seen: &Seen) -> Value {
                 _ => None,
             };
             let (kind, slots) = kind(*definition);
-            let mut value = json!({
+            let why = match change {
+                Change::GaveUp(refusal) => Some(refusal.to_string()),
+                _ => None,
+            };
+            json!({
                 "event": event,
                 "name": name,
                 "kind": kind,
@@ -242,11 +260,8 @@ fn as_json(seen: &Seen) -> Value {
                 "groups": groups,
                 "shared": *want == Want::Read,
                 "label": label.as_deref().map(label_json),
-            });
-            if let Change::GaveUp(refusal) = change {
-                value["why"] = json!(refusal.to_string());
-            }
-            value
+                "why": why,
+            })
         }
     }
 }

@@ -4,6 +4,9 @@
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write};
 
+use crate::terminal::failure;
+use crate::terminal::json;
+
 /// Prints like `println!`.
 macro_rules! say {
     () => { $crate::terminal::output::print(format_args!("\n")) };
@@ -26,8 +29,7 @@ pub(crate) use {draw, note, say};
 pub(crate) fn print(text: Arguments<'_>) {
     if let Err(error) = std::io::stdout().write_fmt(text) {
         if error.kind() != ErrorKind::BrokenPipe {
-            note!("tokenwood: cannot write: {error}");
-            std::process::exit(2);
+            std::process::exit(failure::fail(2, format_args!("cannot write: {error}"), None).into());
         }
         std::process::exit(0);
     }
@@ -38,9 +40,12 @@ pub(crate) fn announce(text: Arguments<'_>) {
     _ = std::io::stdout().write_fmt(text);
 }
 
-/// Writes a line to standard error, if anything reads that.
+/// Writes a line to standard error, if anything reads that. For scripts it is an object.
 pub(crate) fn log_line(line: Arguments<'_>) {
-    to_stderr(format_args!("{line}\n"));
+    match json::is_wanted() {
+        true => to_stderr(format_args!("{}\n", json::note(line))),
+        false => to_stderr(format_args!("{line}\n")),
+    }
 }
 
 pub(crate) fn to_stderr(text: Arguments<'_>) {

@@ -7,13 +7,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use bench::{Effort, Figure, Outcome, SCENARIOS, Scenario};
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::Ended;
 use crate::locks::endpoints::duration;
 use crate::terminal::format::Format;
-use crate::terminal::output::{note, say};
-use crate::terminal::table;
+use crate::terminal::output::note;
+use crate::terminal::schema::Schema;
+use crate::terminal::{json, table};
 use crate::testing::peers::{self, Placement};
 
 /// Measure what locks cost on this machine, beside a bare round trip in the same run
@@ -57,7 +59,8 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-#[derive(Serialize, Deserialize)]
+/// What `--save` keeps, as `--compare` reads it.
+#[derive(Deserialize)]
 struct Saved {
     scenarios: Vec<Outcome>,
 }
@@ -74,10 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         });
     }
     if arguments.list {
-        let rows =
-            SCENARIOS.iter().map(|scenario| vec![scenario.name.to_string(), scenario.about.to_string()]);
-        let heading = vec!["scenario".to_string(), "what is measured".to_string()];
-        table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
+        list(arguments.format);
         return Ok(Ended::Well);
     }
     let chosen = chosen(&arguments.scenarios)?;
@@ -93,14 +93,40 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let saved = Saved { scenarios: outcomes };
     if let Some(file) = &arguments.save {
         let cannot = || format!("cannot write {}", file.display());
-        fs::write(file, serde_json::to_string_pretty(&saved)?).with_context(cannot)?;
+        fs::write(file, json::pretty(Schema::Bench, &as_json(&saved, None))).with_context(cannot)?;
     }
     match arguments.format {
-        Format::Json => say!("{}", serde_json::to_string(&saved)?),
+        Format::Json => json::say(Schema::Bench, &as_json(&saved, before.as_ref())),
         Format::Table => print(&saved, before.as_ref()),
     }
     let all_hold = saved.scenarios.iter().flat_map(|outcome| &outcome.figures).all(Figure::holds);
     Ok(if arguments.strict && !all_hold { Ended::Violated } else { Ended::Well })
+}
+
+fn list(format: Format) {
+    if format == Format::Json {
+        let all = SCENARIOS.iter().map(|scenario| json!({ "name": scenario.name, "about": scenario.about }));
+        return json::say(Schema::BenchScenarios, &json!({ "scenarios": all.collect::<Vec<_>>() }));
+    }
+    let rows = SCENARIOS.iter().map(|scenario| vec![scenario.name.to_string(), scenario.about.to_string()]);
+    let heading = vec!["scenario".to_string(), "what is measured".to_string()];
+    table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
+}
+
+/// The figures for scripts, each with its promise and its value before.
+fn as_json(saved: &Saved, before: Option<&Saved>) -> Value {
+    let outcome = |outcome: &Outcome| {
+        let figures = outcome.figures.iter().map(|figure| {
+            let before = before.and_then(|before| find(before, &outcome.scenario, &figure.what));
+            let mut value = json!(figure);
+            value["holds"] = json!(figure.bound.map(|_| figure.holds()));
+            value["before"] = json!(before.map(|before| before.value));
+            value["differs"] = json!(before.map(|before| figure.differs(before)));
+            value
+        });
+        json!({ "scenario": outcome.scenario, "figures": figures.collect::<Vec<_>>() })
+    };
+    json!({ "scenarios": saved.scenarios.iter().map(outcome).collect::<Vec<_>>() })
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Scenario>> {

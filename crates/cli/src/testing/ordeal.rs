@@ -13,8 +13,9 @@ use crate::Ended;
 use crate::locks::endpoints::{duration, runtime};
 use crate::terminal::format::Format;
 use crate::terminal::output::{note, say};
+use crate::terminal::schema::Schema;
 use crate::terminal::signals::Signals;
-use crate::terminal::table;
+use crate::terminal::{json, table};
 
 /// Kill, stop, cut off, starve and crowd real nodes, and check that locks hold
 ///
@@ -59,16 +60,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.list {
-        let mut rows = vec![["scenario", "needs", "what happens"].map(str::to_string).to_vec()];
-        rows.extend(SCENARIOS.iter().map(|each| {
-            let needs = [(each.needs_networks, "namespaces"), (each.needs_faults, "faults")];
-            let needs: Vec<&str> = needs.iter().filter(|(needs, _)| *needs).map(|(_, what)| *what).collect();
-            vec![each.name.to_string(), needs.join(", "), each.about.to_string()]
-        }));
-        table::print(&rows);
-        if !node::FAULTS {
-            say!("\nThis build has no faults: cargo run --release --features faults -- ordeal NAME");
-        }
+        list(arguments.format);
         return Ok(Ended::Well as u8);
     }
     let chosen = chosen(&arguments.scenarios)?;
@@ -104,8 +96,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         bail!("stopped before the end: nothing is reported");
     };
     remove_my_folder(arguments);
-    tell(arguments, &reports);
+    tell(arguments, &reports, cannot.as_deref());
     Ok(reports.iter().map(ended).fold(Ended::Well, Ended::worse) as u8)
+}
+
+fn list(format: Format) {
+    let needs = |each: &Scenario| {
+        let needs = [(each.needs_networks, "namespaces"), (each.needs_faults, "faults")];
+        needs.iter().filter(|(needs, _)| *needs).map(|(_, what)| *what).collect::<Vec<_>>()
+    };
+    if format == Format::Json {
+        let all = SCENARIOS
+            .iter()
+            .map(|each| json!({ "name": each.name, "needs": needs(each), "about": each.about }));
+        let facts = json!({ "scenarios": all.collect::<Vec<_>>(), "has_faults": node::FAULTS });
+        return json::say(Schema::OrdealScenarios, &facts);
+    }
+    let mut rows = vec![["scenario", "needs", "what happens"].map(str::to_string).to_vec()];
+    rows.extend(
+        SCENARIOS
+            .iter()
+            .map(|each| vec![each.name.to_string(), needs(each).join(", "), each.about.to_string()]),
+    );
+    table::print(&rows);
+    if !node::FAULTS {
+        say!("\nThis build has no faults: cargo run --release --features faults -- ordeal NAME");
+    }
 }
 
 fn ended(report: &Report) -> Ended {
@@ -161,12 +177,14 @@ async fn go_through(chosen: &[&Scenario], arguments: &Arguments, cannot: Option<
     reports
 }
 
-fn tell(arguments: &Arguments, reports: &[Report]) {
+fn tell(arguments: &Arguments, reports: &[Report], shared_network: Option<&str>) {
     if arguments.format == Format::Json {
         let wrong: usize = reports.iter().map(|report| report.wrong.len()).sum();
         let each: Vec<Value> = reports.iter().map(Report::as_json).collect();
-        say!("{}", json!({ "seed": arguments.seed, "violations": wrong, "scenarios": each }));
-        return;
+        let facts = json!({
+            "seed": arguments.seed, "violations": wrong, "scenarios": each, "shared_network": shared_network,
+        });
+        return json::say(Schema::Ordeal, &facts);
     }
     reports.iter().flat_map(Report::lines).for_each(|line| say!("{line}"));
 }

@@ -14,7 +14,8 @@ use crate::daemon::dev::until_stopped;
 use crate::locks::endpoints::runtime;
 use crate::terminal::format::Format;
 use crate::terminal::output::{note, say};
-use crate::terminal::table;
+use crate::terminal::schema::Schema;
+use crate::terminal::{json, table};
 use crate::testing::bench::short;
 use crate::testing::peer_processes::{self, Servers};
 
@@ -66,10 +67,7 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 pub(crate) fn run(plan: &Plan<'_>) -> Result<Ended> {
     let workloads = chosen(plan.workloads)?;
     if plan.list {
-        let rows =
-            WORKLOADS.iter().map(|workload| vec![workload.name.to_string(), workload.about.to_string()]);
-        let heading = vec!["workload".to_string(), "what clients do".to_string()];
-        table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
+        list(plan.format);
         return Ok(Ended::Well);
     }
     let cores = plan.placement.cores()?;
@@ -86,10 +84,20 @@ pub(crate) fn run(plan: &Plan<'_>) -> Result<Ended> {
         }
     })?;
     match plan.format {
-        Format::Json => say!("{}", as_json(plan, &field, &report)),
+        Format::Json => json::say(Schema::BenchPeers, &as_json(plan, &field, &report)),
         Format::Table => print(&field, &report),
     }
     Ok(Ended::Well)
+}
+
+fn list(format: Format) {
+    if format == Format::Json {
+        let all = WORKLOADS.iter().map(|workload| json!({ "name": workload.name, "about": workload.about }));
+        return json::say(Schema::BenchWorkloads, &json!({ "workloads": all.collect::<Vec<_>>() }));
+    }
+    let rows = WORKLOADS.iter().map(|workload| vec![workload.name.to_string(), workload.about.to_string()]);
+    let heading = vec!["workload".to_string(), "what clients do".to_string()];
+    table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
 }
 
 /// Measures one workload after the other, with the peers that could be started.

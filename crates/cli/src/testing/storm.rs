@@ -11,7 +11,9 @@ use serde_json::json;
 use crate::Ended;
 use crate::locks::endpoints::{duration, runtime};
 use crate::terminal::format::Format;
+use crate::terminal::json;
 use crate::terminal::output::say;
+use crate::terminal::schema::Schema;
 
 /// Kill clients, cut connections, and check that locks hold
 ///
@@ -48,9 +50,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     wrong.extend(ledger.judge().iter().map(ToString::to_string));
     let tally = ledger.tally();
     match arguments.format {
-        Format::Json => say!(
-            "{}",
-            json!({
+        Format::Json => json::say(
+            Schema::Storm,
+            &json!({
                 "stays": ledger.stays(),
                 "granted": tally.granted,
                 "refused": tally.refused,
@@ -59,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
                 "killed": killed,
                 "cut": cut,
                 "wrong": wrong,
-            })
+            }),
         ),
         Format::Table => {
             say!("Clients recorded {} grants.", ledger.stays());

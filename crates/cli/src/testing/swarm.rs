@@ -14,7 +14,9 @@ use sync::IgnorePoison;
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::interrupt;
+use crate::terminal::json;
 use crate::terminal::output::{note, say};
+use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
 use crate::testing::swarm_exhaustive;
 
@@ -214,7 +216,7 @@ fn list(arguments: &Arguments) {
             .iter()
             .map(|shown| json!({ "name": shown.defect.name(), "about": shown.defect.about(), "seed": shown.seed }))
             .collect();
-        return say!("{}", json!({ "defects": defects }));
+        return json::say(Schema::SwarmDefects, &json!({ "defects": defects }));
     }
     let longest = Defect::ALL.iter().map(|defect| defect.name().len()).max().unwrap_or(0);
     for defect in Defect::ALL {
@@ -300,9 +302,9 @@ impl Sum {
             let seeds = |of: &[(u64, String)]| {
                 of.iter().map(|(seed, what)| json!({ "seed": seed, "what": what })).collect::<Vec<_>>()
             };
-            say!(
-                "{}",
-                json!({
+            json::say(
+                Schema::Swarm,
+                &json!({
                     "runs": self.runs,
                     "violations": self.violations.len(),
                     "stuck": self.stuck.len(),
@@ -325,7 +327,9 @@ impl Sum {
                     "again": smallest,
                     "partial": self.is_partial(arguments),
                     "next_seed": self.is_partial(arguments).then(|| arguments.first().saturating_add(self.runs)),
-                })
+                    "drift_percent": arguments.drift,
+                    "seconds": begun.elapsed().as_secs_f64(),
+                }),
             );
             return;
         }

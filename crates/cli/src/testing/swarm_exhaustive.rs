@@ -9,7 +9,9 @@ use swarm::exhaustive::{Explored, Size, explore};
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::interrupt;
+use crate::terminal::json;
 use crate::terminal::output::{note, say};
+use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
 use crate::testing::swarm::Arguments;
 
@@ -51,9 +53,17 @@ fn tell(arguments: &Arguments, size: &Size, found: &Explored, begun: Instant) {
     if arguments.format == Format::Json {
         let violation = found.violation.as_ref();
         let (wrong, way) = violation.map(|(violation, way)| (violation.to_string(), way)).unzip();
-        return say!(
-            "{}",
-            json!({
+        return json::say(
+            Schema::SwarmExhaustive,
+            &json!({
+                "nodes": size.nodes,
+                "slots": (size.groups == 0).then_some(size.slots),
+                "groups": size.groups,
+                "clients": (size.nodes * size.clients).min(size.askers),
+                "rounds": size.rounds,
+                "failures": size.failures,
+                "timers": size.timers,
+                "most_states": size.most_states,
                 "states": found.states,
                 "steps": found.steps,
                 "depth": found.depth,
@@ -63,7 +73,8 @@ fn tell(arguments: &Arguments, size: &Size, found: &Explored, begun: Instant) {
                 "partial": !found.complete && found.violation.is_none(),
                 "wrong": wrong,
                 "way": way,
-            })
+                "seconds": begun.elapsed().as_secs_f64(),
+            }),
         );
     }
     let kind = match size.groups {

@@ -9,7 +9,8 @@ use serde_json::json;
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
-use crate::terminal::table;
+use crate::terminal::schema::Schema;
+use crate::terminal::{json, table};
 
 /// List all algorithms: kind, source, needs of the network, message cost.
 #[derive(Args)]
@@ -22,7 +23,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if arguments.format == Format::Json {
         let all: Vec<_> = registry::ALL.iter().map(as_json).collect();
-        say!("{}", serde_json::to_string_pretty(&all)?);
+        json::say(Schema::Algorithms, &json!({ "algorithms": all }));
         return Ok(Ended::Well);
     }
     columns(["name", "kind", "tokens", "needs"], |info| {

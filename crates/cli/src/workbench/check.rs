@@ -13,8 +13,10 @@ use serde_json::json;
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::interrupt;
+use crate::terminal::json;
 use crate::terminal::output::{note, say};
 use crate::terminal::progress::ProgressLine;
+use crate::terminal::schema::Schema;
 use crate::terminal::table;
 use crate::workbench::check_arguments::Arguments;
 use crate::workbench::check_report;
@@ -52,13 +54,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         return random::run(name, &job, &random, arguments);
     }
     let checked = check(name, job, arguments.most_bytes())?;
+    let usual = || trace_file(name, &checked.job.case.setting);
+    let violation = checked.finding.violation.as_ref();
+    let saved = violation.map(|(_, trace)| (trace, arguments.trace.clone().unwrap_or_else(usual)));
     match arguments.format {
-        Format::Json => say!("{}", check_report::as_json(&checked)),
+        Format::Json => {
+            let file = saved.as_ref().map(|(_, file)| file.as_path());
+            json::say(Schema::Check, &check_report::as_json(&checked, file));
+        }
         Format::Table => check_report::print(&checked),
     }
     // After the verdict: where nothing can be written, the verdict stays.
-    if let Some((_, trace)) = &checked.finding.violation {
-        let file = arguments.trace.clone().unwrap_or_else(|| trace_file(name, &checked.job.case.setting));
+    if let Some((trace, file)) = saved {
         check_report::save_if_possible(trace, &file, arguments.format);
     }
     Ok(ended(&checked.finding))
@@ -127,7 +134,7 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
             checks += usize::from(checked.finding.stopped != Some(Stopped::Interrupt));
             match arguments.format {
                 Format::Table => say!("{}", check_report::suite_row(&checked)),
-                Format::Json => all.push(check_report::as_json(&checked)),
+                Format::Json => all.push(check_report::as_json(&checked, None)),
             }
         }
         if interrupt::is_asked() {
@@ -138,7 +145,9 @@ fn run_suite(arguments: &Arguments) -> Result<Ended> {
     }
     if arguments.format == Format::Json {
         let partial = checks < settings;
-        say!("{}", json!({ "checks": all, "never_seen": never_seen, "partial": partial }));
+        let facts =
+            json!({ "checks": all, "never_seen": never_seen, "partial": partial, "settings": settings });
+        json::say(Schema::CheckSuite, &facts);
     }
     for what in &never_seen {
         note!("never seen in the suite, which shows less than it should: {what}");
@@ -178,7 +187,7 @@ fn list_defects(arguments: &Arguments) -> Result<Ended> {
                 })
             })
             .collect();
-        say!("{}", serde_json::to_string_pretty(&all)?);
+        json::say(Schema::Defects, &json!({ "defects": all }));
         return Ok(Ended::Well);
     }
     for (info, defect) in all {

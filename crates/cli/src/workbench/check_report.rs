@@ -34,8 +34,8 @@ pub(crate) fn save_if_possible(trace: &Trace, file: &Path, format: Format) {
     }
 }
 
-/// One object with everything.
-pub(crate) fn as_json(checked: &Checked) -> Value {
+/// One object with everything. The trace of a violation is saved to this file.
+pub(crate) fn as_json(checked: &Checked, trace_file: Option<&Path>) -> Value {
     let Checked { name, job, reorders, finding, seconds, most_bytes } = checked;
     let case = &job.case;
     let steps = finding.violation.iter().flat_map(|(_, trace)| &trace.steps);
@@ -70,7 +70,7 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
         "exhausted": finding.exhausted,
         "partial": finding.stopped.is_some(),
         "stopped_by": finding.stopped.map(Stopped::name),
-        "max_memory": (*most_bytes < u64::MAX).then_some(*most_bytes),
+        "max_memory_bytes": (*most_bytes < u64::MAX).then_some(*most_bytes),
         "verdict": finding.verdict().name(),
         "violated": finding.violation.as_ref().map(|(violation, _)| violation.property.name()),
         "detail": finding.violation.as_ref().map(|(violation, _)| &violation.detail),
@@ -79,6 +79,7 @@ pub(crate) fn as_json(checked: &Checked) -> Value {
         "sometimes": finding.sometimes.iter()
             .map(|seen| (seen.what, seen.seen)).collect::<std::collections::BTreeMap<_, _>>(),
         "trace": steps.map(|step| json!({ "step": step.step, "shows": step.shows })).collect::<Vec<_>>(),
+        "trace_file": trace_file,
         "seconds": seconds,
     })
 }

@@ -16,7 +16,9 @@ use simulator::{Point, batch};
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::interrupt;
+use crate::terminal::json;
 use crate::terminal::output::{note, say};
+use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count, grouped};
 use crate::workbench::candidates::MOST_FOR_ALL_KNOWING;
 use crate::workbench::simulated;
@@ -123,6 +125,18 @@ impl Arguments {
         Ok(Plane::Groups { groups, skews, rate: *rate, section: *section })
     }
 
+    /// The files to draw to, each with what it shows.
+    fn pictures<'a>(&self, maps: &'a [Map], measures: &[Measure]) -> Vec<(PathBuf, &'a Map, Measure)> {
+        let Some(output) = &self.output else { return Vec::new() };
+        let several = maps.len() * measures.len() > 1;
+        let all = maps.iter().flat_map(|map| measures.iter().map(move |measure| (map, *measure)));
+        let named = all.map(|(map, measure)| {
+            let path = if several { with_suffix(output, map, measure) } else { output.clone() };
+            (path, map, measure)
+        });
+        named.collect()
+    }
+
     fn maps(&self) -> Result<Vec<Map>> {
         if self.seeds < LEAST_SEEDS {
             bail!("--seeds must be at least {LEAST_SEEDS}: from one run it is not known what is a tie");
@@ -170,9 +184,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let results = Results::new(points.clone(), simulated.summaries);
     let seconds = began.elapsed().as_secs_f64();
     let partial = points.len() < all;
+    let pictures = if partial { Vec::new() } else { arguments.pictures(&maps, &measures) };
     if arguments.format == Format::Json {
         let drawn: Vec<Value> = maps.iter().map(|map| as_json(map, &results, &measures)).collect();
-        say!("{}", json!({ "maps": drawn, "partial": partial, "seconds": seconds }));
+        let files: Vec<&PathBuf> = pictures.iter().map(|(path, ..)| path).collect();
+        let facts = json!({
+            "maps": drawn, "partial": partial, "simulations": points.len(), "simulations_wanted": all,
+            "violations": results.violations(&points), "files": files, "seconds": seconds,
+        });
+        json::say(Schema::Map, &facts);
     } else {
         print(&maps, &results, &measures);
         let (simulated, runs) = (count(points.len() as u64, "simulation"), count(arguments.seeds, "run"));
@@ -181,16 +201,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if partial {
         return Ok(interrupted(arguments, all, &results, &points));
     }
-    let several = maps.len() * measures.len() > 1;
-    for map in &maps {
-        for measure in &measures {
-            if let Some(output) = &arguments.output {
-                let path = if several { with_suffix(output, map, *measure) } else { output.clone() };
-                draw(&path, map, &results, *measure)?;
-                if arguments.format == Format::Table {
-                    say!("drawn to {}", path.display());
-                }
-            }
+    for (path, map, measure) in pictures {
+        draw(&path, map, &results, measure)?;
+        if arguments.format == Format::Table {
+            say!("drawn to {}", path.display());
         }
     }
     Ok(note_violations(&results, &points))
@@ -284,9 +298,8 @@ fn as_json(map: &Map, results: &Results, measures: &[Measure]) -> Value {
         });
         // Not known for groups.
         let limit = Limit::of(&plan, Order::InTurn, map.seed, map.seeds).ok();
-        if let Some(limit) = limit {
-            shown["limit"] = json!({ "wait": limit.wait.mean, "messages": limit.messages.mean });
-        }
+        shown["limit"] =
+            json!(limit.map(|limit| json!({ "wait": limit.wait.mean, "messages": limit.messages.mean })));
         for measure in measures {
             shown[measure.name()] =
                 map.judge(results, *measure, cell).map_or(Value::Null, |judged| judged_as_json(&judged));

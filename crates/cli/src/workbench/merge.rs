@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::Ended;
+use crate::terminal::failure;
 use crate::terminal::format::Format;
-use crate::terminal::output::note;
 use crate::workbench::sweep_file::{Contents, Row};
 use crate::workbench::sweep_report;
 use crate::workbench::sweep_results::{Files, Results};
@@ -53,15 +53,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let missing: Vec<u64> = (1..=header.sweep.points).filter(|point| !rows.contains_key(point)).collect();
     if !missing.is_empty() {
         let (many, of) = (missing.len(), header.sweep.points);
-        note!("tokenwood: {many} of {of} points are missing: {}", sweep_report::numbers(&missing));
-        note!("run: {}", sweep_report::what_to_run(&header, first, &missing));
+        let message = format!("{many} of {of} points are missing: {}", sweep_report::numbers(&missing));
+        let run = format!("run: {}", sweep_report::what_to_run(&header, first, &missing));
+        failure::fail_on_two_lines(Ended::Unknown as u8, &message, &run);
         return Ok(Ended::Unknown);
     }
     let results = Results::new(&header, &rows, true);
     files.refuse_others(&results)?;
     files.write(&results)?;
     if arguments.format == Format::Json {
-        crate::terminal::output::print(format_args!("{}", results.json));
+        results.say();
     } else {
         sweep_report::print_merged(&header, &rows, arguments.journals.len(), &files);
     }

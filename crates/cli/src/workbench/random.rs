@@ -1,5 +1,6 @@
 //! `tokenwood check --random`: many random runs.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -16,7 +17,9 @@ use simulator::random::{self, RandomJob, standard};
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::interrupt;
+use crate::terminal::json;
 use crate::terminal::output::say;
+use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count, grouped};
 use crate::workbench::check_arguments::{Arguments, Random};
 use crate::workbench::check_report;
@@ -94,18 +97,18 @@ pub(crate) fn run(name: &str, job: &Job, wanted: &Random, arguments: &Arguments)
     let started = Instant::now();
     let runs = run_seeds(name, &random, job.only, seeds)?;
     let seconds = started.elapsed().as_secs_f64();
+    let usual = || PathBuf::from(format!("{}.random.trace.json", name.replace(['(', ')'], "-")));
+    let violation = runs.violation.as_ref();
+    let saved = violation.map(|(_, _, trace)| (trace, arguments.trace.clone().unwrap_or_else(usual)));
     if arguments.format == Format::Json {
-        say!("{}", as_json(name, &job.case, &runs, seconds));
+        let mut facts = as_json(name, &job.case, wanted.seed, &runs, seconds);
+        facts["trace_file"] = json!(saved.as_ref().map(|(_, file)| file));
+        json::say(Schema::CheckRandom, &facts);
     } else {
         print(name, wanted.seed, &runs, seconds);
     }
-    if let Some((_, _, trace)) = &runs.violation {
-        let usual = || PathBuf::from(format!("{}.random.trace.json", name.replace(['(', ')'], "-")));
-        check_report::save_if_possible(
-            trace,
-            &arguments.trace.clone().unwrap_or_else(usual),
-            arguments.format,
-        );
+    if let Some((trace, file)) = saved {
+        check_report::save_if_possible(trace, &file, arguments.format);
     }
     Ok(runs.ended())
 }
@@ -127,7 +130,7 @@ pub(crate) fn run_all(runs: u64, arguments: &Arguments) -> Result<Ended> {
             let seconds = started.elapsed().as_secs_f64();
             ended = ended.worse(runs.ended());
             if arguments.format == Format::Json {
-                say!("{}", as_json(info.name, &job.case, &runs, seconds));
+                json::say(Schema::CheckRandom, &as_json(info.name, &job.case, seed, &runs, seconds));
             } else {
                 say!("{}", table::flowed(&summary(info.name, &job.case, &runs, seconds), 2));
             }
@@ -167,13 +170,24 @@ fn summary(name: &str, case: &Case, runs: &Runs, seconds: f64) -> String {
     )
 }
 
-fn as_json(name: &str, case: &Case, runs: &Runs, seconds: f64) -> serde_json::Value {
+fn as_json(name: &str, case: &Case, first_seed: u64, runs: &Runs, seconds: f64) -> serde_json::Value {
     let violation = runs.violation.as_ref();
+    let Case { setting, allowance } = case;
     json!({
         "algorithm": name,
-        "nodes": case.setting.nodes,
-        "tokens": case.setting.tokens,
-        "requests": case.allowance.requests,
+        "nodes": setting.nodes,
+        "tokens": setting.tokens,
+        "requests": allowance.requests,
+        "groups": setting.groups,
+        "any_of": allowance.any_of,
+        "options": setting.options.iter().cloned().collect::<BTreeMap<_, _>>(),
+        "defect": setting.defect,
+        "loss": allowance.losses,
+        "duplicates": allowance.duplicates,
+        "crashes": allowance.crashes,
+        "first_seed": first_seed,
+        "steps": runs.steps,
+        "trace_file": null,
         "runs": runs.done,
         "entries": runs.entries,
         "messages": runs.messages,

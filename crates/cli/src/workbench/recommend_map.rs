@@ -111,11 +111,15 @@ pub(crate) fn print(plan: &Plan) -> Result<()> {
 /// The same for scripts.
 pub(crate) fn as_json(plan: &Plan) -> Result<Value> {
     let Some(nearest) = Nearest::to(plan)? else {
-        return Ok(json!({ "off_the_map": off_the_map(plan) }));
+        let why = off_the_map(plan).unwrap_or("nothing fits");
+        return Ok(json!({
+            "off_the_map": why, "rate": null, "section": null, "partial": false, "best": null, "command": null,
+        }));
     };
     let best = nearest.best.iter().map(|(measure, judged)| (measure.name(), judged_as_json(judged)));
     let cell = nearest.map.plan(nearest.cell);
     Ok(json!({
+        "off_the_map": null,
         "rate": cell.rate,
         "section": cell.section.mean,
         "partial": interrupt::is_asked(),

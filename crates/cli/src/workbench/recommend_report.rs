@@ -5,7 +5,8 @@ use simulator::Plan;
 use simulator::time::units;
 
 use crate::terminal::output::say;
-use crate::terminal::table;
+use crate::terminal::schema::Schema;
+use crate::terminal::{json, table};
 use crate::workbench::algorithms;
 use crate::workbench::candidates::Candidate;
 use crate::workbench::plan_arguments;
@@ -113,7 +114,7 @@ pub(crate) fn json(plan: &Plan, (seed, seeds): (u64, u64), found: &Found<'_>, ma
         "candidates": all,
         "seconds": seconds,
     });
-    say!("{report}");
+    json::say(Schema::Recommend, &report);
 }
 
 fn measured_as_json(measured: &Measured) -> Value {

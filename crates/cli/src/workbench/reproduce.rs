@@ -1,6 +1,6 @@
 //! `tokenwood reproduce`: the figures, tables and claims of the papers, computed again and written as a report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -15,7 +15,9 @@ use simulator::Point;
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::interrupt;
+use crate::terminal::json;
 use crate::terminal::output::{note, say};
+use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
 use crate::workbench::report_folder::ReportFolder;
 use crate::workbench::simulated::{self, Simulated};
@@ -146,10 +148,7 @@ fn interrupted(
         let run = Run { command: arguments.command_for(&done.join(" "), effort), ..run };
         write(arguments, folder, &run, &shown, part.simulated, &left)?;
     } else if arguments.format == Format::Json {
-        say!(
-            "{}",
-            json!({ "partial": true, "left": left, "exhibits": shown.iter().map(as_json).collect::<Value>() })
-        );
+        say_json(&run, &shown, part.simulated, &left, None);
     } else {
         print_claims(&shown);
     }
@@ -202,10 +201,8 @@ fn write(
     let began = Instant::now();
     let content: Value = shown.iter().map(as_json).collect();
     let index = folder.write(&report::files(run, shown), &content)?;
-    if arguments.format == Format::Json && !left.is_empty() {
-        say!("{}", json!({ "partial": true, "left": left, "exhibits": content }));
-    } else if arguments.format == Format::Json {
-        say!("{content}");
+    if arguments.format == Format::Json {
+        say_json(run, shown, simulated, left, Some(&index));
     } else {
         print_claims(shown);
         if let Some(measured) = &run.measured {
@@ -295,6 +292,38 @@ fn simulate(arguments: &Arguments, effort: &Effort, points: &[Point]) -> Result<
     Ok((Results::new(points, summaries), run))
 }
 
+/// Prints what was computed, for scripts. The tables of a measurement are nowhere else but in its report.
+fn say_json(run: &Run, shown: &[Shown], simulated: f64, left: &[&str], report: Option<&Path>) {
+    let exhibit = |shown: &Shown| {
+        let mut exhibit = as_json(shown);
+        exhibit["tables"] =
+            json!(run.measured.is_some().then(|| tables(shown).map(table_json).collect::<Vec<_>>()));
+        exhibit
+    };
+    let facts = json!({
+        "exhibits": shown.iter().map(exhibit).collect::<Vec<_>>(),
+        "partial": !left.is_empty(),
+        "left": left,
+        "report": report,
+        "points": run.points,
+        "entries": run.entries,
+        "measured": run.measured,
+        "seconds": simulated,
+    });
+    json::say(Schema::Reproduce, &facts);
+}
+
+fn table_json(table: &figures::Table) -> Value {
+    json!({ "title": table.title, "columns": table.columns, "rows": table.rows })
+}
+
+fn tables(shown: &Shown) -> impl Iterator<Item = &figures::Table> {
+    shown.page.parts.iter().filter_map(|part| match part {
+        Part::Table(table) => Some(table),
+        _ => None,
+    })
+}
+
 fn as_json(shown: &Shown) -> Value {
     let claim = |claim: &figures::Claim| {
         json!({
@@ -324,8 +353,10 @@ fn list(exhibits: &[Exhibit], format: Format) {
     if format == Format::Json {
         let entry =
             |exhibit: &Exhibit| json!({"id": exhibit.id, "source": exhibit.source, "title": exhibit.title});
-        say!("{}", exhibits.iter().map(entry).collect::<Value>());
-        return;
+        return json::say(
+            Schema::Exhibits,
+            &json!({ "exhibits": exhibits.iter().map(entry).collect::<Value>() }),
+        );
     }
     let mut rows = vec![["exhibit", "source", "what it shows"].map(String::from).to_vec()];
     rows.extend(
@@ -336,14 +367,11 @@ fn list(exhibits: &[Exhibit], format: Format) {
 
 /// The tables of all exhibits, as they are in the report.
 fn print_tables(shown: &[Shown]) {
-    for part in shown.iter().flat_map(|shown| &shown.page.parts) {
-        if let Part::Table(table) = part {
-            say!("{}", table.title);
-            let rows: Vec<Vec<String>> =
-                std::iter::once(&table.columns).chain(&table.rows).cloned().collect();
-            table::print(&rows);
-            say!("");
-        }
+    for table in shown.iter().flat_map(tables) {
+        say!("{}", table.title);
+        let rows: Vec<Vec<String>> = std::iter::once(&table.columns).chain(&table.rows).cloned().collect();
+        table::print(&rows);
+        say!("");
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tokenwood simulate`: runs an algorithm under a load and prints what it costs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use algorithms::registry;
@@ -14,11 +14,13 @@ use simulator::{Estimate, Outcome, Plan, Point, Summary};
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::interrupt;
+use crate::terminal::json;
 use crate::terminal::output::say;
+use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count, grouped};
 use crate::workbench::check_report;
 use crate::workbench::plan_arguments::{self, PlanArguments};
-use crate::workbench::{simulated, sweep_report};
+use crate::workbench::{simulated, sweep, sweep_report};
 
 /// Simulate an algorithm under a load, and measure how long clients wait and how many messages it takes.
 ///
@@ -62,16 +64,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let began = Instant::now();
     let measured = measure(&point)?;
     let seconds = began.elapsed().as_secs_f64();
+    let violation = measured.summary.violation.as_ref();
+    let saved = violation.is_some() || arguments.trace.is_some() && measured.partial.is_none();
+    let file = saved.then(|| arguments.trace.clone().unwrap_or_else(|| trace_file(&point)));
     if arguments.format == Format::Json {
-        say!("{}", as_json(&point, &measured, seconds));
+        let mut facts = as_json(&point, &measured, seconds);
+        facts["parameters"] = json!(sweep::parameters(&point)?);
+        facts["trace_file"] = json!(file);
+        json::say(Schema::Simulate, &facts);
     } else {
         print(&point, &measured, seconds);
     }
-    let violation = measured.summary.violation.as_ref();
-    if violation.is_some() || arguments.trace.is_some() && measured.partial.is_none() {
+    if let Some(file) = file {
         // After the results: where nothing can be written, the results stay.
         let seed = violation.map_or(point.seed, |(seed, _)| *seed);
-        save_trace(arguments, &point, seed, violation.is_some())?;
+        save_trace(arguments, &point, seed, violation.is_some(), &file)?;
     }
     Ok(match (violation, &measured.partial) {
         (Some(_), _) => Ended::Violated,
@@ -115,19 +122,22 @@ fn measure(point: &Point) -> Result<Measured> {
     Ok(Measured { summary, partial: Some(Partial { finished: seeds, entries }) })
 }
 
+/// Where a trace goes unless --trace names a file.
+fn trace_file(point: &Point) -> PathBuf {
+    PathBuf::from(format!("{}.trace.json", point.algorithm.replace(['(', ')'], "-")))
+}
+
 /// Saves every step of a run. Only without a violation is it an error if that cannot be done.
-fn save_trace(arguments: &Arguments, point: &Point, seed: u64, violated: bool) -> Result<()> {
+fn save_trace(arguments: &Arguments, point: &Point, seed: u64, violated: bool, file: &Path) -> Result<()> {
     let outcome = point.record(seed)?;
     let system = registry::system(&point.algorithm, &point.plan.setting)?;
     let (conditions, violation) = (point.plan.conditions(system.info()), outcome.violation.as_ref());
     let trace = Trace::record(system, conditions, violation, &outcome.steps);
-    let usual = || PathBuf::from(format!("{}.trace.json", point.algorithm.replace(['(', ')'], "-")));
-    let file = arguments.trace.clone().unwrap_or_else(usual);
     if violated {
-        check_report::save_if_possible(&trace, &file, arguments.format);
+        check_report::save_if_possible(&trace, file, arguments.format);
         return Ok(());
     }
-    check_report::save(&trace, &file)?;
+    check_report::save(&trace, file)?;
     if arguments.format == Format::Table {
         say!("'tokenwood trace {}' replays the first run", file.display());
     }
@@ -181,6 +191,11 @@ fn as_json(point: &Point, measured: &Measured, seconds: f64) -> Value {
         "stderr": {
             "messages_per_entry": stderr(summary.messages_per_entry),
             "words_per_message": stderr(summary.words_per_message),
+            "words_per_entry": stderr(summary.words_per_entry),
+            "response_time": stderr(summary.response),
+            "settled": stderr(summary.settled),
+            "concurrency": stderr(summary.concurrency),
+            "switches_per_entry": stderr(summary.switches_per_entry),
             "sync_delay": stderr(summary.sync_delay),
             "throughput": stderr(summary.throughput),
             "fairness": stderr(summary.fairness),
@@ -189,6 +204,8 @@ fn as_json(point: &Point, measured: &Measured, seconds: f64) -> Value {
             "property": violation.property.name(), "detail": violation.detail, "seed": seed,
         })),
         "messages": summary.messages,
+        "checked": point.plan.check,
+        "unfinished_entries": measured.partial.as_ref().and_then(|partial| partial.entries),
         "partial": measured.partial.is_some(),
         "seeds_wanted": point.seeds,
         "seeds_finished": measured.partial.as_ref().map(|partial| &partial.finished),

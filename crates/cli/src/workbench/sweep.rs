@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         files.write(&results)?;
     }
     if arguments.format == Format::Json {
-        crate::terminal::output::print(format_args!("{}", results.json));
+        results.say();
     } else {
         let finished = Finished {
             header: &header,
@@ -198,6 +198,7 @@ impl Parts<'_> {
     }
 }
 
-fn parameters(point: &Point) -> Result<Record> {
+/// Every parameter of a point with its value.
+pub(crate) fn parameters(point: &Point) -> Result<Record> {
     Ok(Record::of(point.plan.parameters(registry::info_with(&point.algorithm, &point.plan.setting)?)))
 }

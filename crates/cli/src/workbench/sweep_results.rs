@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::terminal::output::say;
+use crate::terminal::schema::Schema;
 use crate::workbench::sweep_file::{Header, Row, Shard};
 
 /// The files of a sweep. They have one name and lie beside each other.
@@ -97,6 +99,11 @@ pub(crate) struct Results {
 }
 
 impl Results {
+    /// Prints what the JSON file has, on one line.
+    pub(crate) fn say(&self) {
+        say!("{}", self.json.replace('\n', ""));
+    }
+
     /// Of these points. If points are missing that there should be, the JSON says so.
     pub(crate) fn new(header: &Header, rows: &BTreeMap<u64, Row>, complete: bool) -> Results {
         Results { csv: csv(header, rows), json: json(header, rows, complete) }
@@ -152,7 +159,7 @@ fn json(header: &Header, rows: &BTreeMap<u64, Row>, complete: bool) -> String {
     let rows: Vec<String> = rows.values().map(line).collect();
     let sweep = serde_json::to_string(&header.sweep).expect("a sweep has only names and numbers");
     let program = Value::from(header.program.as_str());
-    let start = r#"{"format":"tokenwood sweep","version":1,"program":"#;
-    let partial = if complete { "" } else { ",\"partial\":true" };
-    format!("{start}{program}{partial},\"sweep\":{sweep},\"points\":[\n{}\n]}}\n", rows.join(",\n"))
+    let (schema, partial) = (Schema::Sweep.id(), !complete);
+    let start = format!(r#"{{"schema":"{schema}","program":{program},"partial":{partial}"#);
+    format!("{start},\"sweep\":{sweep},\"points\":[\n{}\n]}}\n", rows.join(",\n"))
 }

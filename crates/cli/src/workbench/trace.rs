@@ -1,5 +1,6 @@
 //! `tokenwood trace`: replays a trace, or the record of a run over sockets, and prints it step by step.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -7,11 +8,14 @@ use algorithms::trace::Trace;
 use algorithms::{Setting, Step};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
+use serde::Serialize;
 use serde_json::json;
 
 use crate::Ended;
 use crate::terminal::format::Format;
+use crate::terminal::json;
 use crate::terminal::output::{self, say};
+use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
 use crate::workbench::record_file::Record;
 use crate::workbench::trace_file;
@@ -28,6 +32,15 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
+/// A trace with what its steps do now, for scripts.
+#[derive(Serialize)]
+struct Replayed<'a> {
+    #[serde(flatten)]
+    trace: &'a Trace,
+    /// The first step that no longer does what the file says.
+    changed_at_step: Option<usize>,
+}
+
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let file = arguments.file.display();
     let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
@@ -40,12 +53,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         let violated = trace.violated.as_deref().unwrap_or("?");
         return Err(anyhow!("{file}: its steps can be taken, but they do not violate {violated}"));
     }
+    let differs = trace.steps.iter().zip(&replay.shows).position(|(step, shows)| step.shows != *shows);
+    let changed_at_step = differs.map(|index| index + 1);
     if arguments.format == Format::Json {
         let mut replayed = trace;
         for (step, shows) in replayed.steps.iter_mut().zip(replay.shows) {
             step.shows = shows;
         }
-        output::print(format_args!("{}", trace_file::print(&replayed)));
+        json::say(Schema::Trace, &Replayed { trace: &replayed, changed_at_step });
         return Ok(Ended::Well);
     }
     print_setting(&trace.algorithm, &trace.setting());
@@ -53,9 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     if let Some(verdict) = trace.verdict() {
         say!("violated: {verdict}");
     }
-    let differs = trace.steps.iter().zip(&replay.shows).position(|(step, shows)| step.shows != *shows);
-    if let Some(index) = differs {
-        let number = index + 1;
+    if let Some(number) = changed_at_step {
         return Err(anyhow!(
             "{file}: step {number} no longer does what the trace says: the algorithm has changed since"
         ));
@@ -73,18 +86,19 @@ fn replay(text: &str, format: Format) -> Result<Ended> {
             steps.push(json!({ "step": step.to_string(), "shows": shows }));
         }))?;
         let messages = tally.sent();
-        say!(
-            "{}",
-            json!({
-                "algorithm": algorithm,
-                "nodes": setting.nodes,
-                "tokens": setting.tokens,
-                "entries": tally.visits.len(),
-                "messages": messages,
-                "identical": true,
-                "steps": steps,
-            })
-        );
+        let facts = json!({
+            "algorithm": algorithm,
+            "nodes": setting.nodes,
+            "tokens": setting.tokens,
+            "groups": setting.groups,
+            "options": setting.options.iter().cloned().collect::<BTreeMap<_, _>>(),
+            "defect": setting.defect,
+            "entries": tally.visits.len(),
+            "messages": messages,
+            "identical": true,
+            "steps": steps,
+        });
+        json::say(Schema::Replay, &facts);
         return Ok(Ended::Well);
     }
     print_setting(&algorithm, &setting);

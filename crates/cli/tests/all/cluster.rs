@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::folder::Folder;
+use crate::json_schema::{self, document};
 
 pub(crate) const TOKENWOOD: &str = env!("CARGO_BIN_EXE_tokenwood");
 
@@ -33,7 +34,10 @@ impl Cluster {
                 let pids = nodes.iter().map(|node| node["pid"].as_u64().unwrap()).collect();
                 let endpoints =
                     nodes.iter().map(|node| node["endpoint"].as_str().unwrap().to_string()).collect();
-                return Cluster { dev, folder, pids, endpoints };
+                let cluster = Cluster { dev, folder, pids, endpoints };
+                // Only now: a cluster that nothing owns would outlive the test.
+                assert_eq!(json_schema::problems(&ready), [""; 0]);
+                return cluster;
             }
             assert_eq!(dev.try_wait().unwrap(), None, "it ended before it was ready");
             std::thread::sleep(Duration::from_millis(10));
@@ -60,7 +64,7 @@ impl Cluster {
     /// What a command that succeeds prints as JSON.
     pub(crate) fn json(&self, node: usize, arguments: &[&str]) -> Value {
         let said = self.says(node, &[arguments, &["--format", "json"]].concat());
-        serde_json::from_str(&said).unwrap()
+        document(said)
     }
 
     /// Waits until so many hold and so many wait for a name.

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use crate::folder::{Folder, code, text};
+use crate::json_schema::document;
 use serde_json::Value;
 
 impl Folder {
     fn prints_json(&self, arguments: &str) -> Value {
-        serde_json::from_slice(&self.run(arguments).stdout).unwrap()
+        document(&self.run(arguments).stdout)
     }
 }
 
@@ -60,7 +61,7 @@ fn algorithms_are_listed_for_people_and_scripts() {
     let table = text(&folder.run("algorithms").stdout);
     let all = folder.prints_json("algorithms --format json");
     let names: Vec<&str> =
-        all.as_array().unwrap().iter().map(|info| info["name"].as_str().unwrap()).collect();
+        all["algorithms"].as_array().unwrap().iter().map(|info| info["name"].as_str().unwrap()).collect();
     let wanted = "bulgannawar-vaidya raymond-k srimani-reddy makki naimi-trehel chaudhuri-edward collectors lacbt \
                   drs-gme lamport ricart-agrawala carvalho-roucairol suzuki-kasami maekawa raymond-tree neilsen-mizuno \
                   k-majority ra1 rooms singhal-dynamic singhal-heuristic \

@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::folder::{Folder, code, text};
+use crate::json_schema::document;
 
 impl Folder {
     /// A file that nothing can be written to: its folder is a file.
@@ -38,7 +39,7 @@ fn a_verdict_is_printed_also_where_its_trace_cannot_be_saved() {
         assert!(told.to_lowercase().contains("violated"), "{command}: {told}");
         assert!(said.contains("cannot save the trace to file/it.json"), "{command}: {said}");
         let output = folder.run(&format!("{command} --trace {file} --format json"));
-        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found = document(&output.stdout);
         assert_eq!(code(&output), 1, "{command}");
         assert!(!found["violated"].is_null() || !found["violation"].is_null(), "{command}: {found}");
     }
@@ -67,11 +68,10 @@ fn memory_has_a_limit_and_a_clear_end() {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
     let output = folder.run(&format!("{check} 40MiB --format json"));
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let found = document(&output.stdout);
     assert_eq!((&found["stopped_by"], &found["partial"]), (&"memory".into(), &true.into()));
-    assert_eq!(found["max_memory"], 40 << 20);
-    let usual: Value =
-        serde_json::from_slice(&folder.run("check lamport --nodes 2 --format json").stdout).unwrap();
+    assert_eq!(found["max_memory_bytes"], 40 << 20);
+    let usual = document(&folder.run("check lamport --nodes 2 --format json").stdout);
     assert_eq!((&usual["partial"], &usual["stopped_by"]), (&false.into(), &Value::Null));
     assert!(folder.refusal(&format!("{check} 8")).contains("write a number with its unit, for example 8GiB"));
 }

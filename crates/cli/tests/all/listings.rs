@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::cluster::{Cluster, SOON, error, kill};
 use crate::folder::{code, text};
+use crate::json_schema::document;
 use serde_json::Value;
 use tokenwood::{Guard, Tokenwood};
 use tokio::task::JoinSet;
@@ -102,7 +103,7 @@ fn a_node_that_gives_no_answer_is_named_and_makes_the_command_fail() {
             scope.spawn(move || {
                 let partial = cluster.run(0, &[arguments, &["--format", "json"]].concat());
                 assert_eq!(code(&partial), 69, "{arguments:?}: {}", error(&partial));
-                let value: Value = serde_json::from_slice(&partial.stdout).unwrap();
+                let value = document(&partial.stdout);
                 assert_eq!(value["no_answer"][0]["node"], 2, "{value}");
             });
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::cluster::{TOKENWOOD, error, kill};
 use crate::folder::{Folder, code, text};
+use crate::json_schema::document;
 use crate::nodes::{Nodes, free_ports};
 
 fn node(arguments: &[&str]) -> Command {
@@ -142,8 +143,7 @@ fn two_nodes_of_files_whose_ids_are_not_their_places() {
     });
     assert!(connected, "{}", tokenwood(&["status"]));
     tokenwood(&["acquire", "x"]);
-    let found: serde_json::Value =
-        serde_json::from_str(&tokenwood(&["inspect", "x", "--format", "json"])).unwrap();
+    let found = document(tokenwood(&["inspect", "x", "--format", "json"]));
     assert_eq!(
         (&found["holders"][0]["node"], &found["tokens"][0]["node"]),
         (&7.into(), &7.into()),

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use crate::folder::not_run;
+use crate::json_schema::document;
 use serde_json::Value;
 use sync::IgnorePoison;
 
@@ -21,7 +22,9 @@ fn ordeal(scenarios: &[&str], settings: &[&str]) -> (Option<i32>, Value) {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let text = String::from_utf8(output.stdout).unwrap();
-    let told = serde_json::from_str(&text).unwrap_or_else(|_| panic!("not JSON: {text}\n{said}"));
+    assert!(text.starts_with('{'), "not JSON: {text}\n{said}");
+    let told = document(&text);
+    assert_eq!(told["schema"], "tokenwood.ordeal/1");
     (output.status.code(), told)
 }
 

@@ -10,6 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::folder::{Folder, code, not_run};
+use crate::json_schema::document;
 use serde_json::Value;
 
 const QUICK: &str = "bench --peers --time 100ms --rounds 1";
@@ -56,7 +57,7 @@ fn figure(told: &Value, workload: &str, peer: &str, what: &str) -> f64 {
 #[test]
 fn redis_is_measured_beside_ours() {
     let Some(folder) = folder_with_redis("json") else { return };
-    let told: Value = serde_json::from_str(&text(&run(&folder, &format!("{QUICK} --format json")))).unwrap();
+    let told = document(text(&run(&folder, &format!("{QUICK} --format json"))));
     for workload in ["uncontended", "contended", "many-names"] {
         for peer in ["tokenwood", "tokenwood, joined", "redis", "redis, joined"] {
             for what in ["grants", "wait p50", "wait p99", "fairness (Jain)", "grants / redis"] {

@@ -4,6 +4,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::json_schema::document;
+
 fn recommend(arguments: &str, threads: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tokenwood"))
         .arg("recommend")
@@ -17,7 +19,7 @@ fn recommend(arguments: &str, threads: &str) -> Output {
 fn json(arguments: &str) -> Value {
     let output = recommend(&format!("{arguments} --format json"), "1");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    document(&output.stdout)
 }
 
 fn ranking(found: &Value) -> &Vec<Value> {
@@ -125,7 +127,7 @@ fn everything_about_the_network_is_taken() {
 fn the_same_on_every_run_and_any_number_of_threads() {
     let run = |threads: &str, seed: u32| {
         let arguments = format!("--nodes 9 --tokens 3 --rate 1 --seed {seed} --format json {QUICK}");
-        let mut found: Value = serde_json::from_slice(&recommend(&arguments, threads).stdout).unwrap();
+        let mut found = document(&recommend(&arguments, threads).stdout);
         found["seconds"] = Value::Null;
         found
     };

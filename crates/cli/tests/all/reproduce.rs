@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Output;
 
 use crate::folder::{Folder, code, text};
-use serde_json::Value;
+use crate::json_schema::document;
 
 impl Folder {
     fn reproduce(&self, arguments: &str) -> Output {
@@ -21,8 +21,13 @@ impl Folder {
 
 /// The exhibits there are, by name.
 fn exhibits(folder: &Folder) -> Vec<String> {
-    let listed: Value = serde_json::from_slice(&folder.reproduce("--list --format json").stdout).unwrap();
-    listed.as_array().unwrap().iter().map(|exhibit| exhibit["id"].as_str().unwrap().to_string()).collect()
+    let listed = document(&folder.reproduce("--list --format json").stdout);
+    listed["exhibits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|exhibit| exhibit["id"].as_str().unwrap().to_string())
+        .collect()
 }
 
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -103,10 +108,11 @@ fn the_same_files_on_every_run_and_any_number_of_threads() {
             folder.reproduce_on(threads, &format!("{wanted} --quick --seeds 1 --out {out} --format json"));
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
         assert!(output.stderr.is_empty(), "quiet without a terminal: {}", text(&output.stderr));
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(told.as_array().unwrap().len(), names.len());
+        let told = document(&output.stdout);
+        let told = told["exhibits"].as_array().unwrap();
+        assert_eq!(told.len(), names.len());
         let written = files(&folder.0.join(out));
-        for exhibit in told.as_array().unwrap() {
+        for exhibit in told {
             let list = |field: &str| exhibit[field].as_array().unwrap().clone();
             assert!(list("files").iter().all(|file| written.contains_key(file.as_str().unwrap())));
             assert!(list("violations").is_empty());

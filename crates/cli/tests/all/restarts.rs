@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::cluster::{SOON, TOKENWOOD, client_of, ended_within, error, kill};
 use crate::folder::{Folder, code, text};
+use crate::json_schema::document;
 use crate::nodes::{Nodes, free_ports, until};
 
 /// A node with these arguments, and where its log goes.
@@ -83,6 +84,7 @@ fn a_node_that_does_not_found_the_cluster_says_whom_it_waits_for() {
             said().contains(&waits) && said().contains("refused, and it founds the cluster; node 2 at")
         });
         let members = client_of(&ports[3], &["members"]).output().unwrap();
+        let listed = client_of(&ports[3], &["members", "--format", "json"]).output().unwrap();
         _ = lone.kill();
         _ = lone.wait();
         assert!(told, "{arguments:?}: {}", said());
@@ -91,6 +93,9 @@ fn a_node_that_does_not_found_the_cluster_says_whom_it_waits_for() {
             code(&members) == 69 && shown.contains(&waits) && shown.contains("1     not a member yet"),
             "{shown}"
         );
+        let listed = document(&listed.stdout);
+        let missing = |node: usize| listed["nodes"][node]["missing"].as_str().unwrap_or_default();
+        assert!(missing(0).contains("refused") && missing(1).is_empty(), "the same for scripts: {listed}");
     }
 }
 
@@ -189,7 +194,7 @@ fn an_id_that_is_used_is_told() {
     assert!(until(|| nodes.members(0) == Some(3)), "{}", nodes.log(0));
     let peers = |node: usize| {
         let told = client_of(&nodes.endpoints[0], &["members", "--format", "json"]).output().unwrap();
-        let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+        let told = document(&told.stdout);
         told["nodes"][node]["address"].as_str().unwrap().to_string()
     };
     let members: Vec<String> = (0..3).map(|id| format!("{id}={}", peers(id))).collect();
@@ -234,7 +239,7 @@ fn a_wrong_node_at_an_advertised_address_is_named_and_not_shown_in_place_of_anot
     assert!(until(|| nodes.members(0) == Some(3)), "{}", nodes.log(0));
     let status = client_of(&nodes.endpoints[0], &["status", "--format", "json"]).output().unwrap();
     assert_eq!(code(&status), 69);
-    let told: Value = serde_json::from_slice(&status.stdout).unwrap();
+    let told = document(&status.stdout);
     for (id, node) in told["nodes"].as_array().unwrap().iter().enumerate() {
         let error = node["error"].as_str().unwrap_or_default();
         let expected = if id == 0 { "" } else { "node 0 answers there: start node" };
@@ -306,14 +311,13 @@ fn the_command_of_an_invitation_starts_the_node() {
     _ = pasted.wait();
     assert!(joined, "{said}");
     // What is open is listed, and can be withdrawn or removed.
-    let invited: Value = serde_json::from_str(&ask(&["members", "invite", "--format", "json"])).unwrap();
+    let invited = document(ask(&["members", "invite", "--format", "json"]));
     assert!(
         invited["node"] == 2 && invited["command"].as_str().unwrap().contains(" --join tw2-"),
         "{invited}"
     );
     assert!(ask(&["members", "invite", "--quiet"]).starts_with("tw2-"));
-    let list: Value =
-        serde_json::from_str(&ask(&["members", "invite", "--list", "--format", "json"])).unwrap();
+    let list = document(ask(&["members", "invite", "--list", "--format", "json"]));
     let ids = list["invitations"].as_array().unwrap().iter().map(|it| it["node"].as_u64().unwrap());
     assert_eq!(ids.collect::<Vec<_>>(), [2, 3]);
     ask(&["members", "invite", "--withdraw", "2"]);
@@ -342,7 +346,7 @@ fn health_tells_scripts_whether_a_node_serves() {
     assert!(until(|| nodes.members(0) == Some(3)), "{}", nodes.log(0));
     let health = |node: usize| {
         let output = client_of(&nodes.endpoints[node], &["health", "--format", "json"]).output().unwrap();
-        (code(&output), serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default())
+        (code(&output), document(&output.stdout))
     };
     let (healthy, told) = health(1);
     assert!(healthy == 0 && told["healthy"] == true && told["majority"] == true, "{told}");

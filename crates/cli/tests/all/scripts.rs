@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::cluster::{Cluster, TOKENWOOD, error, kill};
 use crate::folder::code;
+use crate::json_schema::document;
 use serde_json::Value;
 
 #[test]
@@ -39,7 +40,7 @@ fn every_node_is_asked_whichever_is_named() {
     };
     let status = (0..500).find_map(|_| {
         let status = cluster.run(0, &["status", "--format", "json"]);
-        let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+        let status = document(&status.stdout);
         let seen = status["nodes"][0]["members"][2]["unreachable_seconds"].is_number();
         (seen && status["nodes"][2]["error"].is_string()).then_some(status)
     });
@@ -52,7 +53,7 @@ fn every_node_is_asked_whichever_is_named() {
         "{table}{notes}"
     );
     let (locks, _) = partial(1, &["locks", "--format", "json"]);
-    let silent = &serde_json::from_str::<Value>(&locks).unwrap()["no_answer"];
+    let silent = &document(locks)["no_answer"];
     assert_eq!(silent[0]["node"], 2, "{silent}");
 }
 
@@ -222,7 +223,8 @@ fn what_happens_at_any_node_is_seen_as_it_happens() {
 /// The events that a watcher prints.
 fn seen(watcher: &mut Child) -> impl Iterator<Item = Value> {
     let lines = BufReader::new(watcher.stdout.take().unwrap()).lines();
-    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+    let events = lines.map(|line| document(line.unwrap()));
+    events.filter(|event| event["event"] != "watching")
 }
 
 fn is_about(event: &Value, what: &str, name: &str, node: u64) -> bool {

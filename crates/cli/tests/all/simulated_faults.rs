@@ -3,6 +3,7 @@
 use std::process::Output;
 
 use crate::folder::Folder;
+use crate::json_schema::document;
 
 impl Folder {
     /// Arguments one by one: those of faults have spaces in them.
@@ -67,7 +68,7 @@ fn memory_per_node_is_told() {
     let bytes = |nodes: &str| {
         let arguments = ["simulate", "suzuki-kasami", "--entries", "5", "--format", "json", "--nodes", nodes];
         let output = folder.run_each_word(&arguments);
-        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let found = document(&output.stdout);
         assert!(found.get("bytes_per_node").is_some());
         found["bytes_per_node"].as_u64()
     };

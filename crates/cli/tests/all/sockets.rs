@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::folder::{Folder, code, text};
+use crate::json_schema::document;
 use serde_json::Value;
 
 /// The processes that call this process their parent.
@@ -46,9 +47,10 @@ fn three_processes_measure_and_their_records_replay() {
          --format json",
     );
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = document(&output.stdout);
+    assert_eq!(told["schema"], "tokenwood.reproduce/1");
     let exhibits: Vec<&str> =
-        told.as_array().unwrap().iter().map(|exhibit| exhibit["id"].as_str().unwrap()).collect();
+        told["exhibits"].as_array().unwrap().iter().map(|exhibit| exhibit["id"].as_str().unwrap()).collect();
     assert_eq!(exhibits, ["sockets-30", "sockets-31", "sockets-table-1", "sockets-table-2", "sockets-runs"]);
     let report = folder.0.join("report");
     let chart = fs::read_to_string(report.join("sockets-30.csv")).unwrap();
@@ -72,8 +74,8 @@ fn three_processes_measure_and_their_records_replay() {
     let shown = text(&replay.stdout);
     assert!(shown.starts_with("bulgannawar-vaidya: 3 nodes, 2 tokens, choose=last-seen"), "{shown}");
     assert!(shown.contains("30 entries") && shown.contains("every effect is the same"), "{shown}");
-    let replayed: Value =
-        serde_json::from_slice(&folder.run("trace runs/raymond-k-0.2.json --format json").stdout).unwrap();
+    let replayed = document(&folder.run("trace runs/raymond-k-0.2.json --format json").stdout);
+    assert_eq!(replayed["schema"], "tokenwood.replay/1");
     assert_eq!((&replayed["entries"], &replayed["identical"]), (&30.into(), &true.into()));
     damaged_records_are_refused(&folder);
 }

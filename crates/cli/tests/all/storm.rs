@@ -4,12 +4,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::json_schema::document;
+
 fn tokenwood(arguments: &[&str]) -> (Option<i32>, Value) {
     let output = Command::new(env!("CARGO_BIN_EXE_tokenwood")).args(arguments).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let json = serde_json::from_str(&text).unwrap_or_else(|_| panic!("not JSON: {text}\n{said}"));
-    (output.status.code(), json)
+    assert!(text.starts_with('{'), "not JSON: {text}\n{said}");
+    (output.status.code(), document(text))
 }
 
 /// The long form is `tokenwood storm`: 100 clients over 5 nodes for a minute.
@@ -28,6 +30,7 @@ fn locks_hold_in_a_storm() {
         "--format",
         "json",
     ]);
+    assert_eq!(told["schema"], "tokenwood.storm/1");
     assert_eq!(told["wrong"], Value::Array(Vec::new()), "{told}");
     assert_eq!(code, Some(0));
     for happened in ["stays", "granted", "refused", "given_up", "killed", "cut"] {

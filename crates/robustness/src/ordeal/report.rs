@@ -66,6 +66,11 @@ impl Report {
             self.counted.iter().map(|(what, value)| (what.to_string(), value.clone())).collect();
         json!({
             "scenario": self.scenario,
+            "verdict": match self.verdict() {
+                Verdict::Holds => "holds",
+                Verdict::NotRun => "not run",
+                Verdict::Violated => "violated",
+            },
             "counted": counted,
             "wrong": self.wrong,
             "not_run": self.not_run,
