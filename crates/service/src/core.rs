@@ -44,7 +44,7 @@ pub use config::Config;
 pub use messages::{Acquire, Counts, Effects, PeerContent, PeerMessage, Reply, RequestOutcome, Timeout};
 pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, Status};
-pub use revoking::Revocation;
+pub use revoking::{Revocation, Revoked};
 
 /// This much that is due is done in one call, so that no client waits for all of it.
 const AT_ONCE: usize = 1024;

@@ -26,7 +26,7 @@ Examples:
 
   Over sizes and an option of the algorithm, everything else fixed:
     tokenwood sweep bulgannawar-vaidya --vary nodes=10..100:10 --vary choose=random,last-seen \\
-        --tokens 5 --cs 1 --out sizes.csv
+        --tokens 5 --cs 1 --out options.csv
 
   Interrupted? The same command resumes. load.journal has a line for each finished point. More values or names with
   the same --out? Only the new points are simulated.

@@ -2,13 +2,20 @@
 
 use std::fs;
 
+use crate::examples::pages;
 use crate::folder::{Folder, code, text};
 use crate::namespaces;
 
 #[test]
 fn a_cluster_on_three_machines_begins_restarts_grows_and_shrinks_as_the_manual_says() {
     let folder = Folder::new("machines");
-    let Some(output) = namespaces::run(include_str!("machines.sh"), &folder) else { return };
+    // The commands are those of the page.
+    let found: Vec<String> =
+        pages::of_page("docs/control.md").into_iter().map(|example| example.command).collect();
+    let [certs @ .., found, restart] = &found[..] else { panic!("too few: {found:?}") };
+    assert_eq!(certs.len(), 4, "these are not those that are run: {certs:?}");
+    let commands = format!("certs='{}'\nfound='{found}'\nrestart='{restart}'\n", certs.join("\n"));
+    let Some(output) = namespaces::run(&(commands + include_str!("machines.sh")), &folder) else { return };
     let read = |name: &str| fs::read_to_string(folder.0.join(name)).unwrap_or_default();
     let logs = || (1..=4).map(|i| read(&format!("node{i}.log"))).collect::<Vec<_>>().join("\n");
     assert_eq!(code(&output), 0, "{} {}", text(&output.stderr), logs());

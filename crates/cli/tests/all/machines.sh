@@ -1,5 +1,7 @@
 # The steps of docs/control.md on four machines, each a network namespace of its own. "$1" is the program.
+# "$certs", "$found" and "$restart" are commands of the page, for a machine with its own folder below /var/lib.
 mkdir machine1 machine2 machine3 machine4
+for i in 1 2 3 4; do mkdir machine$i/lib; done
 cat > hosts <<'END'
 127.0.0.1 localhost
 10.78.0.1 a
@@ -12,14 +14,15 @@ for i in 1 2 3 4; do cp hosts machine$i/hosts; done
 sed -i 's/^10.78.0.1 a/127.0.1.1 a/' machine1/hosts
 program=$1
 
-# Certificates, made on one machine. The files of node 3 are where the invitation expects them.
-"$program" certs init --cluster tokenwood --out certs > certs.out
-for id in 0 1 2 3 4; do "$program" certs node $id --out certs >> certs.out; done
-cp certs/ca.pem certs/node-3.pem certs/node-3.key machine4
+# Certificates, made on one machine by the commands of the page; then each machine has the files of its node. The one that
+# an invitation is for has those of node 3.
+echo "$certs" | while read -r tokenwood command; do "$program" $command >> certs.out; done
+for id in 3 4; do "$program" certs node $id >> certs.out; done
+for i in 1 2 3 4; do cp certs/ca.pem certs/node-$((i - 1)).pem certs/node-$((i - 1)).key machine$i; done
 export TOKENWOOD_CA=$PWD/certs/ca.pem
 # files ID: the flags of that node.
-files() { echo "--certificate $TOKENWOOD_CERTS/node-$1.pem --key $TOKENWOOD_CERTS/node-$1.key"; }
-TOKENWOOD_CERTS=$PWD/certs
+folder=$PWD/certs
+files() { echo "--certificate $folder/node-$1.pem --key $folder/node-$1.key"; }
 # on MACHINE ARGUMENTS...: the program on that machine, in its own folder.
 on() {
     machine=$1
@@ -43,21 +46,19 @@ start() {
     machine=$1
     shift
     (cd machine$machine && exec ip netns exec m$machine \
-        sh -c 'mount --bind hosts /etc/hosts; exec "$@"' on "$program" node "$@") \
+        sh -c 'mount --bind hosts /etc/hosts; mount --bind lib /var/lib; exec "$@"' on "$program" node "$@") \
         >> node$machine.out 2>> node$machine.log &
     eval "node$machine=\$!"
 }
 members_are() { [ "$(on $1 members --format json 2>&1 | grep -o '"member":true' | wc -l)" = $2 ]; }
-list=0=a:7700,1=b:7700,2=c:7700
 
 # Found a cluster: the first is alone for a while, and says what it waits for.
-start 1 --id 0 --data data --member $list $(files 0)
+start 1 ${found#tokenwood node }
 until_so "the first waits" grep -q "waiting for a majority: 1 of 3 voters" node1.log
 on 1 members > alone-members.out 2>&1 || echo "exit $?" >> alone-members.out
 on 1 status > alone-status.out 2>&1 || echo "exit $?" >> alone-status.out
 on 1 health > alone-health.out 2>&1 || echo "exit $?" >> alone-health.out
-start 2 --id 1 --data data --member $list $(files 1)
-start 3 --id 2 --data data --member $list $(files 2)
+for i in 2 3; do start $i $(echo "${found#tokenwood node }" | sed "s/--id 0/--id $((i - 1))/; s/node-0/node-$((i - 1))/g"); done
 for i in 1 2 3; do until_so "three members at $i" members_are $i 3; done
 
 # Status from each; a lock on one is seen from the others.
@@ -74,7 +75,7 @@ kill $node2
 wait $node2 || true
 until_so "two members" members_are 1 2
 on 1 status > away.out 2>&1 || echo "exit $?" >> away.out
-start 2 --data data
+start 2 ${restart#tokenwood node }
 until_so "three members again" members_are 1 3
 
 # One more node, by the command that the invitation prints.

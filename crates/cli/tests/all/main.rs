@@ -4,6 +4,7 @@ mod certs;
 mod cluster;
 mod commands;
 mod errata;
+mod examples;
 mod fail_stop;
 mod folder;
 mod interrupted;

@@ -20,6 +20,15 @@ pub enum Revocation {
     AfterPromise,
 }
 
+/// A grant that an order reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revoked {
+    /// The grant, its holder, and when the slot is free.
+    pub released: ForceReleased,
+    /// The same order came before, and this one changes nothing: it is neither an event nor logged.
+    pub is_repeated: bool,
+}
+
 impl Core {
     /// Revokes what a client of this node holds of a name, by this slot and fence. `by` says who orders it. Doing it
     /// again does no harm.
@@ -31,7 +40,7 @@ impl Core {
         by: &str,
         now: Time,
         out: &mut Effects,
-    ) -> Result<Vec<ForceReleased>, Refusal> {
+    ) -> Result<Vec<Revoked>, Refusal> {
         self.check_lease(now, out);
         let holds = |request: &Request| {
             request.granted.is_some_and(|grant| (grant.slot, grant.fence) == (slot, fence))
@@ -58,7 +67,7 @@ impl Core {
         by: &str,
         now: Time,
         out: &mut Effects,
-    ) -> Option<ForceReleased> {
+    ) -> Option<Revoked> {
         let omitted = self.has_defect(Defect::ForcedAtOnce);
         let request = self.requests.get(client)?;
         let (number, before) = (request.number, request.revoked);
@@ -87,11 +96,12 @@ impl Core {
             request: number,
             outcome: RequestOutcome::Revoked,
         });
-        if let Some(events) = &mut out.events {
+        let is_repeated = before == Some(until);
+        if let Some(events) = out.events.as_mut().filter(|_| !is_repeated) {
             events.push(Event::ForceReleased(released.clone()));
         }
         self.revoked_due(client, now, out);
-        Some(released)
+        Some(Revoked { released, is_repeated })
     }
 
     /// The client's promise for a revoked grant has certainly run out: the slot is free.

@@ -183,10 +183,12 @@ impl Member {
         let by = self.connections.client(connection);
         let when = if *at_once { Revocation::AtOnce } else { Revocation::AfterPromise };
         let released = self.core.force_release(name, (*slot, *fence), when, by, now, &mut self.out);
-        if let Ok(released) = &released {
-            effects.extend(released.iter().cloned().map(|it| Effect::Note(Note::ForceReleased(it))));
+        if let Ok(revoked) = &released {
+            let new = revoked.iter().filter(|it| !it.is_repeated);
+            effects.extend(new.map(|it| Effect::Note(Note::ForceReleased(it.released.clone()))));
         }
-        done(released.map(OrderDone::ForceReleased))
+        let all = released.map(|revoked| revoked.into_iter().map(|it| it.released).collect());
+        done(all.map(OrderDone::ForceReleased))
     }
 
     /// The result of [`Effect::Propose`]: whether the entry counts, or why that is unknown.

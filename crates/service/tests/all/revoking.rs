@@ -172,7 +172,7 @@ impl World {
         self.at_node(
             |core, now, out| {
                 let released = core.force_release("x", (0, fence), when, "10.0.0.7:5555", now, out);
-                result = released.map(|released| released[0].ends_in);
+                result = released.map(|revoked| revoked[0].released.ends_in);
                 None
             },
             0,
