@@ -46,7 +46,7 @@ impl Algorithm for CarvalhoRoucairol {
         title: "permission of all, permissions last until they are asked back",
         kind: Kind::Mutex,
         source: "001 ch. II, 000 sec. II (Carvalho and Roucairol 1983)",
-        cost: "0 if nobody else asked since; 2(n - 1) at most",
+        cost: "0 if no other node asked since; 2(n - 1) at most",
         tokens: Tokens::None,
         needs: Needs::RELIABLE,
         clients: Clients::OneEach,

@@ -213,7 +213,7 @@ impl Algorithm for Forest {
         sometimes: &[
             "a request was turned into one for another token",
             "a local client went before the queue",
-            "a token came and nobody wanted it",
+            "a token came that no client waits for",
             "a node joined the queue of the token that it sent on",
             "a node left a long queue for another token",
             "a node was invited to ask for a token",

@@ -13,5 +13,6 @@ pub(crate) mod invite;
 pub(crate) mod list;
 pub(crate) mod lock_arguments;
 pub(crate) mod members;
+mod mismatch;
 pub(crate) mod run;
 pub(crate) mod watch;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use openraft::SnapshotPolicy;
-use service::Time;
+use service::{InWords, Time};
 use transport::Encryption;
 
 /// The log is cut off whenever it has grown by this many entries.
@@ -87,8 +87,10 @@ impl fmt::Display for ConfigError {
             ConfigError::Cluster(refusal) => write!(f, "the cluster's name: {refusal}"),
             ConfigError::Timing(Timing { heartbeat, election }) => write!(
                 f,
-                "the election timeout is {election:?} and the heartbeat {heartbeat:?}: choose a heartbeat of \
-                 at least 1 ms, and an election timeout of at least five heartbeats"
+                "the election timeout is {} and the heartbeat {}: choose a heartbeat of at least 1 ms, and \
+                 an election timeout of at least five heartbeats",
+                InWords(*election),
+                InWords(*heartbeat)
             ),
         }
     }

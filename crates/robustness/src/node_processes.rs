@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
+use service::InWords;
 use sync::IgnorePoison;
 use tokenwood::{Admin, NodeStatus};
 use transport::clock;
@@ -224,7 +225,8 @@ impl NodeProcesses {
             if Instant::now() > until {
                 node.child.kill()?;
                 node.child.wait()?;
-                bail!("node {id} did not end within {limit:?} after {signal:?}{}", node.last_line);
+                let (within, said) = (InWords(limit), &node.last_line);
+                bail!("node {id} did not end within {within} after {signal:?}{said}");
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

@@ -17,6 +17,7 @@ pub mod event;
 pub mod frame;
 pub mod grant;
 pub mod identity;
+mod in_words;
 pub mod label;
 pub mod leases;
 pub mod limits;
@@ -37,6 +38,7 @@ pub use crate::core::{Acquire, Config, Core, Effects, PeerMessage, Reply, Reques
 pub use defect::Defect;
 pub use grant::Grant;
 pub use identity::{Identity, NodeId};
+pub use in_words::InWords;
 pub use limits::Limits;
 pub use member::Member;
 pub use name::Definition;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::in_words::InWords;
 use crate::label::LONGEST_TEXT;
 use crate::leases::{LONGEST_LEASE, SHORTEST_LEASE};
 use crate::limits::Bound;
@@ -133,9 +134,9 @@ impl fmt::Display for Refusal {
             Refusal::TooManySessions(most) => too_many(f, *most, "sessions are open"),
             Refusal::TimeToLive => write!(
                 f,
-                "the ttl of a session is at least {} ms and at most {} hours",
-                SHORTEST_TTL.as_millis(),
-                LONGEST_TTL.as_secs() / 3600
+                "the ttl of a session is at least {} and at most {}",
+                InWords(SHORTEST_TTL),
+                InWords(LONGEST_TTL)
             ),
             Refusal::Overloaded => f.write_str(
                 "another node is unreachable or slow, and too many messages wait to be sent to it: try later",
@@ -148,9 +149,7 @@ impl fmt::Display for Refusal {
             Refusal::DefinedAs { defined, asked } => {
                 write!(f, "the name is defined as {defined}, not {asked}: ask for that, or undefine it first")
             }
-            Refusal::NotDefined => f.write_str(
-                "the name is not defined, so there is nothing to change: define it, or check how it is spelt",
-            ),
+            Refusal::NotDefined => f.write_str("the name is not defined: check how it is spelt"),
             Refusal::NobodyHolds => {
                 f.write_str("no client at this node holds that grant any more: see who holds it now")
             }
@@ -181,7 +180,8 @@ fn not_within(
     longest: Duration,
     asked: Duration,
 ) -> fmt::Result {
-    write!(f, "{what} at least {shortest:?} and at most {longest:?}, not {asked:?}")
+    let [shortest, longest, asked] = [shortest, longest, asked].map(InWords);
+    write!(f, "{what} at least {shortest} and at most {longest}, not {asked}")
 }
 
 impl std::error::Error for Refusal {}

@@ -387,14 +387,13 @@ impl Plan {
 }
 
 fn number(name: &str, value: &str) -> Result<f64, SettingError> {
-    let wrong =
-        || SettingError(format!("{name} takes a number, not '{value}': write, for example, {name} 0.5"));
+    let wrong = || SettingError(format!("{name} takes a number, not '{value}': write, for example, 0.5"));
     value.trim().parse().map_err(|_| wrong())
 }
 
 fn whole<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, SettingError> {
     let wrong =
-        || SettingError(format!("{name} takes a whole number, not '{value}': write, for example, {name} 10"));
+        || SettingError(format!("{name} takes a whole number, not '{value}': write, for example, 10"));
     value.trim().parse().map_err(|_| wrong())
 }
 

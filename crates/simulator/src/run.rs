@@ -154,7 +154,7 @@ impl<'p> Run<'p> {
         if self.settling {
             return self.stuck();
         }
-        Violation::new(Property::EndReachable, format!("nobody has entered for {events} events"))
+        Violation::new(Property::EndReachable, format!("no client has entered for {events} events"))
     }
 
     /// Nothing more can happen, and some clients have not been served.

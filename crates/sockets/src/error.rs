@@ -150,10 +150,14 @@ impl fmt::Display for Error {
             Error::Report(node, error) => write!(f, "the report of node {node} cannot be read: {error}"),
             Error::ReportCount { nodes, reports } => write!(f, "{nodes} nodes, but {reports} reports"),
             Error::Reported(failure) => f.write_str(failure),
-            Error::Overlap(inside) => write!(f, "inside at the same time (group, node): {inside:?}"),
+            Error::Overlap(inside) => {
+                let inside: Vec<String> =
+                    inside.iter().map(|(group, node)| format!("node {node} in group {group}")).collect();
+                write!(f, "clients that exclude each other are inside together: {}", inside.join(", "))
+            }
             Error::Replay(error) => write!(f, "{error}"),
             Error::Counts { counted, replayed } => {
-                write!(f, "the nodes counted {counted:?}, replayed it is {replayed:?}")
+                write!(f, "the nodes counted {counted}, the replay {replayed}")
             }
         }
     }

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -192,6 +193,13 @@ pub struct Counts {
     pub sent: u64,
     /// How many messages have arrived and been handled.
     pub delivered: u64,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counts { entries, sent, delivered } = self;
+        write!(f, "{entries} entries, {sent} messages sent and {delivered} delivered")
+    }
 }
 
 impl Counts {

@@ -90,7 +90,7 @@ impl Forest {
             out.never("another token comes than was asked for, and the tag does not say why");
         }
         if self.waiters.is_empty() {
-            out.note("a token came and nobody wanted it");
+            out.note("a token came that no client waits for");
         }
         let wanted = !self.waiters.is_empty() || !site.has_defect(Defect::UnwantedKeepsPointer);
         if let Some(via) = via.filter(|_| wanted) {

@@ -19,12 +19,15 @@ impl<M: Mode> Room<M> {
             Some(token) => {
                 never(self.parked.is_empty(), "requests are parked beside the token");
                 never(self.pointer == site.me, "the holder of the token points elsewhere");
-                never(!self.asked || !self.waiters.is_empty(), "the holder of the token asks for nobody");
+                never(
+                    !self.asked || !self.waiters.is_empty(),
+                    "the holder of the token asks without a waiter",
+                );
                 never(self.following.is_none(), "the holder of the token follows another");
                 match &token.session {
                     Some(session) => {
                         let used = self.inside > 0 || !session.followers.is_empty();
-                        never(used, "a room is open and nobody is inside");
+                        never(used, "a room is open and no client is inside");
                         never(token.passed <= site.rules.passes, "too many passed the queue");
                         never(
                             self.earlier_opening.is_none(),

@@ -23,6 +23,8 @@ use queue::Queue;
 use record::Record;
 pub(crate) use record::timestamp;
 
+use crate::terminal::table::count;
+
 /// A node that ends waits so long for its last lines to be written.
 const LAST_LINES: Duration = Duration::from_millis(200);
 
@@ -125,7 +127,7 @@ fn lines_left_out(left_out: u64) -> Record {
         time: SystemTime::now(),
         level: Level::WARN,
         target: "log",
-        message: format!("{left_out} lines of the log were left out: nothing read them"),
+        message: format!("{} left out of this log: nothing read it", count(left_out, "line")),
         fields: vec![("left_out", left_out.into())],
     }
 }

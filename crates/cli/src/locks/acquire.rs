@@ -18,12 +18,19 @@ use crate::terminal::output::say;
 use crate::terminal::schema::Schema;
 use crate::terminal::{failure, json, table};
 
+const EXAMPLES: &str = "\
+Examples:
+    grant=$(tokenwood acquire nightly --ttl 5m --quiet) || exit
+    tokenwood renew $grant --quiet || exit              # for another 5 minutes from now
+    tokenwood release $grant";
+
 /// Acquire a lock and leave it held, for scripts
 ///
 /// Prints the grant: 'tokenwood release' releases it, 'tokenwood renew' prolongs it. No process watches over it: when its ttl
 /// has run out, another client may hold the lock, so stop before. 'tokenwood run' is safer where it can be used. Exit code
 /// 75: timed out waiting for the lock, or --try found it held.
 #[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct AcquireArguments {
     #[command(flatten)]
     lock: LockArguments,

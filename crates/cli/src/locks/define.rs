@@ -1,14 +1,15 @@
 //! `tokenwood define`, `resize`, `undefine` and `definitions`: what names stand for, for all clients.
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use clap::Args;
 use serde_json::{Value, json};
-use tokenwood::Definition;
+use tokenwood::{Definition, Error, Refusal};
 
 use crate::Ended;
 use crate::locks::cluster::Asking;
 use crate::locks::endpoints::runtime;
 use crate::locks::list::kind;
+use crate::locks::mismatch;
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
 use crate::terminal::schema::Schema;
@@ -79,7 +80,7 @@ pub(crate) struct UndefineArguments {
 pub(crate) fn define(DefineArguments { name, what, asking }: &DefineArguments) -> Result<Ended> {
     let definition = what.definition();
     runtime()?.block_on(async {
-        asking.first().await?.define(name, definition).await.with_context(|| format!("lock '{name}'"))
+        asking.first().await?.define(name, definition).await.map_err(|error| not_changed(error, name))
     })?;
     tell(asking, name, Some(definition));
     Ok(Ended::Well)
@@ -87,7 +88,13 @@ pub(crate) fn define(DefineArguments { name, what, asking }: &DefineArguments) -
 
 pub(crate) fn resize(ResizeArguments { name, slots, asking }: &ResizeArguments) -> Result<Ended> {
     runtime()?.block_on(async {
-        asking.first().await?.resize(name, *slots).await.with_context(|| format!("lock '{name}'"))
+        asking.first().await?.resize(name, *slots).await.map_err(|error| match error {
+            Error::Refused(Refusal::NotDefined) => {
+                let define = format!("'tokenwood define {name} --slots {slots}' defines it");
+                anyhow!("lock '{name}': the name is not defined: {define}")
+            }
+            error => not_changed(error, name),
+        })
     })?;
     tell(asking, name, Some(Definition::Slots(*slots)));
     Ok(Ended::Well)
@@ -95,10 +102,18 @@ pub(crate) fn resize(ResizeArguments { name, slots, asking }: &ResizeArguments) 
 
 pub(crate) fn undefine(UndefineArguments { name, asking }: &UndefineArguments) -> Result<Ended> {
     runtime()?.block_on(async {
-        asking.first().await?.undefine(name).await.with_context(|| format!("lock '{name}'"))
+        asking.first().await?.undefine(name).await.map_err(|error| not_changed(error, name))
     })?;
     tell(asking, name, None);
     Ok(Ended::Well)
+}
+
+/// Why a definition stays as it is.
+fn not_changed(error: Error, name: &str) -> anyhow::Error {
+    match error {
+        Error::Refused(refusal) => anyhow!("lock '{name}': {}", mismatch::of_change(&refusal, name)),
+        error => anyhow::Error::new(error).context(format!("lock '{name}'")),
+    }
 }
 
 /// Prints what the cluster agreed on.

@@ -1,5 +1,6 @@
 //! Where the nodes are, and how long things may take, as users write it.
 
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::Ipv6Addr;
 use std::time::Duration;
@@ -16,9 +17,8 @@ pub(crate) const PORT: u16 = 7710;
 /// The ports that clients try by default, on this machine.
 pub(crate) const USUAL_PORTS: std::ops::Range<u16> = PORT..PORT + 3;
 
-/// The beginning of the error if no node can be reached.
-pub(crate) const NO_CLUSTER: &str =
-    "is a cluster running? 'tokenwood dev' starts one here; --endpoint names another";
+/// The end of the error if no node can be reached.
+const NO_CLUSTER: &str = "is a cluster running? 'tokenwood dev' starts one here; --endpoint names another";
 
 /// Where the nodes are.
 #[derive(Args, Default)]
@@ -64,15 +64,30 @@ impl Endpoints {
 
 /// What is wrong if no node answers. A node that refuses is running, so that is not asked.
 pub(crate) fn unreached(error: Error) -> anyhow::Error {
-    let error = anyhow::Error::new(error);
-    if is_unreached(&error) { error.context(NO_CLUSTER) } else { error }
+    if is_unreachable(&error) { Unreached(error).into() } else { error.into() }
 }
+
+/// No node could be reached: why, and then what to do.
+#[derive(Debug)]
+struct Unreached(Error);
+
+impl fmt::Display for Unreached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {NO_CLUSTER}", self.0)
+    }
+}
+
+impl std::error::Error for Unreached {}
 
 /// Whether no node could be reached.
 pub(crate) fn is_unreached(error: &anyhow::Error) -> bool {
-    match error.downcast_ref::<Error>() {
-        Some(Error::NoNode(tried)) => !tried.iter().any(|(_, why)| why.is_of_a_node()),
-        Some(Error::NoAnswer { .. }) => true,
+    error.is::<Unreached>() || error.downcast_ref().is_some_and(is_unreachable)
+}
+
+fn is_unreachable(error: &Error) -> bool {
+    match error {
+        Error::NoNode(tried) => !tried.iter().any(|(_, why)| why.is_of_a_node()),
+        Error::NoAnswer { .. } => true,
         _ => false,
     }
 }

@@ -61,12 +61,14 @@ pub(crate) fn force(name: &str, slot: Option<u32>, grant_again: GrantAgain, aski
         show(&released);
     }
     let code = answers.note_trouble();
+    let what = slot.map_or_else(|| format!("'{name}'"), |slot| format!("slot {slot} of '{name}'"));
     if released.is_empty() && code != 0 {
-        let message = format!("no client holds '{name}' at the nodes that answered");
+        let message = format!("no client holds {what} at the nodes that answered");
         return Ok(failure::fail(code, message, None));
     }
     if released.is_empty() {
-        return Ok(failure::fail(LOST, format_args!("no client holds '{name}'"), None));
+        let hint = slot.map(|_| format!("'tokenwood inspect {name}' shows which slots are held"));
+        return Ok(failure::fail(LOST, format_args!("no client holds {what}"), hint.as_deref()));
     }
     if grant_again == GrantAgain::AtOnce {
         note!(

@@ -7,13 +7,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use rustix::process::Signal;
+use service::InWords;
 use tokenwood::label::{Label, of_this_process};
-use tokenwood::{Definition, Error, Guard, Lock, NoAnswer, Options, Refusal, Tokenwood};
+use tokenwood::{Error, Guard, Lock, NoAnswer, Options, Refusal, Tokenwood};
 use tokio::time::{Instant, sleep};
 
 use crate::locks::cluster::UNAVAILABLE;
 use crate::locks::endpoints::{Endpoints, duration, unreached};
 use crate::locks::holders::Clients;
+use crate::locks::mismatch;
 use crate::terminal::failure;
 use crate::terminal::output::note;
 use crate::terminal::signals::Signals;
@@ -125,7 +127,10 @@ impl LockArguments {
                 Ok(Err(failure::fail(UNAVAILABLE, message, Some(hint))))
             }
             Err(error @ (Error::NoNode(_) | Error::Lost)) => self.not_connected(error),
-            Err(error) => Err(anyhow!("lock '{}': {error}{}", self.name, flags_for(&error))),
+            Err(Error::Refused(refusal)) => {
+                Err(anyhow!("lock '{}': {}", self.name, mismatch::in_words(&refusal, &self.name)))
+            }
+            Err(error) => Err(anyhow!("lock '{}': {error}", self.name)),
         }
     }
 
@@ -158,12 +163,12 @@ impl LockArguments {
         let name = &self.name;
         let clients = Clients::of(&self.endpoints, name).await.unwrap_or_default();
         let held = clients.in_words(None);
-        match (self.wait, held) {
+        match (self.wait.map(InWords), held) {
             (Some(wait), Some(held)) => {
-                (format!("timed out after {wait:?} waiting for lock '{name}': {held}"), None)
+                (format!("timed out after {wait} waiting for lock '{name}': {held}"), None)
             }
             (Some(wait), None) => {
-                (format!("timed out after {wait:?} waiting for lock '{name}'"), Some("see 'tokenwood locks'"))
+                (format!("timed out after {wait} waiting for lock '{name}'"), Some("see 'tokenwood locks'"))
             }
             (None, Some(held)) => (format!("lock '{name}' is {held}"), Some(NO_TRY)),
             (None, None) => (format!("lock '{name}' was held by another client"), Some(NO_TRY)),
@@ -229,20 +234,6 @@ fn group(text: &str) -> Result<String, String> {
     match text.is_empty() {
         true => Err("a group needs a name: is a variable empty?".to_string()),
         false => Ok(text.to_string()),
-    }
-}
-
-/// The flags that ask for what the name is.
-fn flags_for(error: &Error) -> &'static str {
-    let Error::Refused(Refusal::Contradicts { defined, .. } | Refusal::DefinedAs { defined, .. }) = error
-    else {
-        return "";
-    };
-    match defined {
-        Definition::Slots(1) => " (without --slots, --group, --shared and --exclusive)",
-        Definition::Slots(_) => " (with --slots)",
-        Definition::RwLock => " (with --shared or --exclusive)",
-        Definition::Room => " (with --group)",
     }
 }
 

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
+use service::InWords;
 use service::protocol::{Cluster, ClusterNode};
 
 use crate::locks::cluster::{Around, Asking, UNAVAILABLE};
@@ -61,7 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         Some(Change::Lease { lasts, asking }) => {
             service::leases::validate_lease(*lasts)?;
             asking.with_first(async |admin| admin.set_lease(*lasts).await)?;
-            Ok(Changed::Lease.say(None, Some(*lasts), asking, &format!("Leases will last {lasts:?}.")))
+            let said = format!("Leases will last {}.", InWords(*lasts));
+            Ok(Changed::Lease.say(None, Some(*lasts), asking, &said))
         }
     }
 }
@@ -78,10 +80,10 @@ fn show(asking: &Asking) -> Result<u8> {
         return Ok(code);
     }
     say!(
-        "Cluster '{}', view {}, leases of {:?}, as node {} sees it:\n",
+        "Cluster '{}', view {}, leases of {}, as node {} sees it:\n",
         cluster.name,
         cluster.epoch,
-        cluster.lease,
+        InWords(cluster.lease),
         cluster.asked
     );
     let heading = ["node", "state", "votes", "peers reach it at", "clients at"];

@@ -27,6 +27,14 @@ use foreground::Foreground;
 use link::{FromGuardian, ToGuardian};
 use passed_on::PassedOn;
 
+const EXAMPLES: &str = "\
+Examples:
+    tokenwood run backup ./backup.sh                    # one at a time in the whole cluster
+    tokenwood run gpu --slots 2 ./train.sh              # at most two at once
+    tokenwood run model --group v41 ./serve.sh          # all of v41 together, never with v42
+    tokenwood run config --shared ./read.sh             # readers together; --exclusive alone
+    tokenwood run backup --wait 10s ./backup.sh || test $? = 75   # or not at all";
+
 /// Run a command while holding a lock
 ///
 /// The command and everything it has started are ended before another client can hold the lock, also when this program is
@@ -37,6 +45,7 @@ use passed_on::PassedOn;
 /// 69: no node could be reached, or the cluster cannot grant; 75: timed out waiting for the lock, or --try found it held; 76:
 /// the lock was lost, and the command was ended; 70: this program failed, and the command was ended; 2: wrong usage.
 #[derive(Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     lock: LockArguments,

@@ -20,6 +20,7 @@ use crate::terminal::json;
 use crate::terminal::output::{note, say};
 use crate::terminal::schema::Schema;
 use crate::terminal::signals::Signals;
+use crate::terminal::table::count;
 
 /// A node that does not answer is tried again after this long.
 const RETRY: Duration = Duration::from_secs(1);
@@ -157,7 +158,7 @@ fn show_json(format: Format, node: u32, mut event: Value) {
 
 fn in_words(seen: &Seen) -> String {
     match seen {
-        Seen::Missed(events) => format!("missed {events} events: this program did not keep up"),
+        Seen::Missed(events) => format!("missed {}: this program did not keep up", count(*events, "event")),
         Seen::Event(Event::SessionEnded { session, ran_out, label }) => {
             let what = if *ran_out { "expired" } else { "closed" };
             format!("session {}{} {what}", session.number, of(label.as_deref()))

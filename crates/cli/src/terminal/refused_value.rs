@@ -20,8 +20,12 @@ pub(crate) fn in_words(error: Error, command: &Command) -> Error {
     if error.kind() != ErrorKind::ValueValidation {
         return error;
     }
+    let is_negative = matches!(
+        error.get(ContextKind::InvalidValue),
+        Some(ContextValue::String(value)) if value.starts_with('-')
+    );
     let expected = error.source().and_then(|why| {
-        let number = why.downcast_ref::<ParseIntError>().map(|why| expected_whole(why.kind()));
+        let number = why.downcast_ref::<ParseIntError>().map(|why| expected_whole(why.kind(), is_negative));
         let float =
             why.downcast_ref::<ParseFloatError>().map(|_| "expected a number, for example 0.5".to_string());
         number.or(float).or_else(|| expected_range(&why.to_string()))
@@ -39,11 +43,13 @@ pub(crate) fn in_words(error: Error, command: &Command) -> Error {
     }
 }
 
-fn expected_whole(why: &IntErrorKind) -> String {
+fn expected_whole(why: &IntErrorKind, is_negative: bool) -> String {
     match why {
         IntErrorKind::PosOverflow => format!("expected a whole number of at most {}", u64::MAX),
         IntErrorKind::Empty => "expected a whole number, for example 3, and nothing is there".to_string(),
-        _ => "expected a whole number of at least 0, for example 3".to_string(),
+        _ if is_negative => "expected a whole number of at least 0".to_string(),
+        // Its range is not known here.
+        _ => "expected a whole number, for example 3".to_string(),
     }
 }
 
@@ -78,7 +84,9 @@ mod tests {
             ),
             ("tokenwood check lamport --nodes -1", "expected a whole number from 0 to 4294967295"),
             ("tokenwood check lamport --nodes 4294967296", "expected a whole number from 0 to 4294967295"),
-            ("tokenwood check lamport --random 1e3", "expected a whole number of at least 0, for example 3"),
+            ("tokenwood check lamport --random 1e3", "expected a whole number, for example 3"),
+            ("tokenwood check lamport --random -3", "expected a whole number of at least 0"),
+            ("tokenwood dev --nodes x", "expected a whole number, for example 3"),
             ("tokenwood check lamport --max-states 99999999999999999999", "of at most 18446744073709551615"),
             ("tokenwood check lamport --max-memory 8", "'8' has no unit: write a number with its unit"),
             (

@@ -14,6 +14,7 @@ use crate::terminal::format::Format;
 use crate::terminal::json;
 use crate::terminal::output::say;
 use crate::terminal::schema::Schema;
+use crate::terminal::table::count;
 
 /// Kill clients, cut connections, and check that locks hold
 ///
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
             }),
         ),
         Format::Table => {
-            say!("Clients recorded {} grants.", ledger.stays());
+            say!("Clients recorded {}.", count(ledger.stays() as u64, "grant"));
             say!(
                 "Clients that were not killed: {} granted, {} refused, {} gave up, {} lost their session.",
                 tally.granted,
@@ -72,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
                 tally.given_up,
                 tally.lost
             );
-            say!("{killed} processes were killed, {cut} connections cut.");
+            say!("Killed: {}. Cut: {}.", count(killed.into(), "process"), count(cut.into(), "connection"));
             wrong.iter().for_each(|wrong| say!("WRONG: {wrong}"));
             if wrong.is_empty() {
                 say!("Never too many holders, fences rose, every wait ended, and nothing was left behind.");

@@ -286,9 +286,12 @@ impl Sum {
     }
 
     fn pace(&self, begun: Instant) -> String {
-        let hours = self.simulated.as_secs_f64() / 3600.0;
+        let simulated = match self.simulated.as_secs_f64() {
+            seconds if seconds < 3600.0 => format!("{:.1} simulated minutes", seconds / 60.0),
+            seconds => format!("{:.1} simulated hours", seconds / 3600.0),
+        };
         let faster = self.simulated.as_secs_f64() / begun.elapsed().as_secs_f64();
-        format!("{hours:.1} simulated hours, {faster:.0} for each real one")
+        format!("{simulated}, {faster:.0} for each real one")
     }
 
     /// The first seed that shows something wrong; a violation rather than a stuck client.

@@ -53,7 +53,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let missing: Vec<u64> = (1..=header.sweep.points).filter(|point| !rows.contains_key(point)).collect();
     if !missing.is_empty() {
         let (many, of) = (missing.len(), header.sweep.points);
-        let message = format!("{many} of {of} points are missing: {}", sweep_report::numbers(&missing));
+        let are = if many == 1 { "is" } else { "are" };
+        let message = format!("{many} of {of} points {are} missing: {}", sweep_report::numbers(&missing));
         let run = format!("run: {}", sweep_report::what_to_run(&header, first, &missing));
         failure::fail_on_two_lines(Ended::Unknown as u8, &message, &run);
         return Ok(Ended::Unknown);

@@ -54,6 +54,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 
 /// Takes part in runs until it is stopped.
 async fn wait_at(address: &str, peer_port: u16) -> Result<()> {
+    // No seat has a port by default.
+    if address.rsplit_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
+        bail!("--listen {address}: write HOST:PORT, for instance 0.0.0.0:7720");
+    }
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| {
         format!("cannot listen at {address}: choose a free port, and an address of this machine or 0.0.0.0")

@@ -14,7 +14,7 @@ use sockets::{Plan, Report, Tally};
 
 use crate::locks::endpoints::{duration, runtime};
 use crate::terminal::progress::Progress;
-use crate::terminal::table::grouped;
+use crate::terminal::table::count;
 use crate::workbench::record_file::Record;
 use crate::workbench::seat::{in_processes, on_seats};
 
@@ -136,7 +136,8 @@ impl Experiment {
         }
         match self.nodes {
             Some(nodes) if seats > 0 && nodes != seats => {
-                bail!("--nodes is {nodes} and there are {seats} seats, one for each node: leave --nodes out")
+                let seats = count(seats as u64, "seat");
+                bail!("--nodes {nodes} does not fit {seats}, one for each node: leave --nodes out")
             }
             Some(nodes) => Ok(nodes),
             None if seats > 0 => Ok(seats),
@@ -226,12 +227,12 @@ impl Experiment {
             ),
         };
         let summary = format!(
-            "{} runs over TCP, {} entries, {} messages in {:.0} s; {} steps replayed, every effect the same{clocks}",
-            runs.len(),
-            grouped(whole.visits.len() as u64),
-            grouped(whole.sent()),
+            "{} over TCP, {}, {} in {:.0} s; {} replayed, every effect the same{clocks}",
+            count(runs.len() as u64, "run"),
+            count(whole.visits.len() as u64, "entry"),
+            count(whole.sent(), "message"),
             began.elapsed().as_secs_f64(),
-            grouped(whole.replayed),
+            count(whole.replayed, "step"),
         );
         Ok(Outcome { measured, summary })
     }

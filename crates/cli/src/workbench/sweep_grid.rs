@@ -251,8 +251,9 @@ impl Wanted<'_> {
         }
         if !self.skip_refused {
             let total = refused.len() + accepted;
-            let what = format!("{} of {total} combinations are refused", refused.len());
-            bail!("{first}; {what}, --skip-refused leaves them out");
+            let (are, them) = if refused.len() == 1 { ("is", "it") } else { ("are", "them") };
+            let what = format!("{} of {total} combinations {are} refused", refused.len());
+            bail!("{first}; {what}, --skip-refused leaves {them} out");
         }
         Ok(())
     }

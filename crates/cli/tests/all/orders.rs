@@ -68,8 +68,10 @@ fn orders_are_refused_with_what_to_do_next() {
     for (arguments, says) in [
         (&["define", "gpu"][..], "--slots <K>|--room|--rwlock"),
         (&["define", "gpu", "--slots", "0"], "1 to 65536 slots"),
-        (&["resize", "gpu", "3"], "there is nothing to change"),
-        (&["undefine", "gpu"], "check how it is spelt"),
+        (&["resize", "gpu", "3"], "the name is not defined: 'tokenwood define gpu --slots 3' defines it"),
+        (&["undefine", "gpu"], "the name is not defined: 'tokenwood definitions' lists those that are"),
+        (&["members", "lease", "1ms"], "leases last at least 500 ms and at most 10 min, not 1 ms"),
+        (&["members", "invite", "--lasts", "30d"], "invitations last at least 1 s and at most 7 d, not 30 d"),
         (&["release", "gpu"], "is not a grant"),
         (&["release", "gpu", "--now"], "--force"),
     ] {
@@ -84,9 +86,9 @@ fn orders_are_refused_with_what_to_do_next() {
 fn what_a_name_is_defined_as_is_told_with_the_flags_for_it() {
     let cluster = Cluster::start("kinds", 1, false);
     for (define, flags) in [
-        (&["--rwlock"][..], "--shared or --exclusive"),
-        (&["--room"], "--group"),
-        (&["--slots", "3"], "--slots"),
+        (&["--rwlock"][..], "use --shared or --exclusive, or 'tokenwood undefine rwlock' first"),
+        (&["--room"], "use --group, or 'tokenwood undefine room' first"),
+        (&["--slots", "3"], "leave out --slots, or 'tokenwood resize slots 2' first"),
     ] {
         let name = define[0].trim_matches('-');
         cluster.says(0, &[&["define", name], define].concat());
@@ -95,6 +97,29 @@ fn what_a_name_is_defined_as_is_told_with_the_flags_for_it() {
         assert_eq!(code(&refused), 2, "{name}");
         assert!(error(&refused).contains(flags), "{name}: {}", error(&refused));
     }
+    for (arguments, expected, says) in [
+        (
+            &["run", "slots", "--shared", "--", "true"][..],
+            2,
+            "leave out --slots, --group, --shared and --exclusive",
+        ),
+        (
+            &["define", "room", "--rwlock"],
+            2,
+            "cannot become a read-write lock: 'tokenwood undefine room' first",
+        ),
+        (&["resize", "room", "2"], 2, "cannot become a semaphore with 2 slots"),
+        (&["release", "--force", "slots", "--slot", "2"], 76, "no client holds slot 2 of 'slots'"),
+    ] {
+        let refused = cluster.run(0, arguments);
+        assert_eq!(code(&refused), expected, "{arguments:?}");
+        assert!(error(&refused).contains(says), "{arguments:?}: {}", error(&refused));
+    }
+    // In use, and not defined.
+    let _held = cluster.says(0, &["acquire", "used", "--slots", "3"]);
+    let refused = cluster.run(0, &["run", "used", "--", "true"]);
+    assert_eq!(code(&refused), 2);
+    assert!(error(&refused).contains("use --slots 3, or another name"), "{}", error(&refused));
 }
 
 #[test]

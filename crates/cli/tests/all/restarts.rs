@@ -336,7 +336,11 @@ fn a_lease_that_is_too_short_is_refused_with_the_shortest() {
     for arguments in [&["dev", "--lease", "1ms"][..], &["node", "--id", "0", "--lease", "1ms"]] {
         let output = Command::new(TOKENWOOD).args(arguments).output().unwrap();
         assert_eq!(code(&output), 2);
-        assert!(error(&output).contains("leases last at least 500ms"), "{arguments:?}: {}", error(&output));
+        assert!(
+            error(&output).contains("leases last at least 500 ms and at most 10 min"),
+            "{arguments:?}: {}",
+            error(&output)
+        );
     }
 }
 

@@ -83,7 +83,7 @@ fn what_seats_cannot_do_is_told() {
         ("reproduce --sockets --seat a:1 --seat a:1 --out report", "--seat a:1 is given twice"),
         (
             "reproduce --sockets --seat a:1 --seat b:1 --nodes 3 --out report",
-            "there are 2 seats, one for each node",
+            "--nodes 3 does not fit 2 seats, one for each node",
         ),
         (
             "reproduce --sockets --seat a:1 --out report",
@@ -94,6 +94,7 @@ fn what_seats_cannot_do_is_told() {
         ("reproduce --all --seat a:1 --out report", "--seat is for --sockets"),
         ("seat", "--listen"),
         ("seat --peer-port 7", "--listen"),
+        ("seat --listen 10.0.0.11", "write HOST:PORT, for instance 0.0.0.0:7720"),
         (
             "seat --listen 203.0.113.7:7720",
             "cannot listen at 203.0.113.7:7720: choose a free port, and an address of",

@@ -369,7 +369,7 @@ fn wrong_usage_is_refused_before_anything_is_done() {
         ("sweep naimi-trehel --vary rate=", "", "a value is missing"),
         ("sweep naimi-trehel --vary rate", "", "no '='"),
         ("sweep naimi-trehel --vary rate=0", "", "rate must be between"),
-        ("sweep naimi-trehel --vary rate=0,1", "", "1 of 2 combinations are refused, --skip-refused"),
+        ("sweep naimi-trehel --vary rate=0,1", "", "1 of 2 combinations is refused, --skip-refused"),
         ("sweep naimi-trehel --vary rate=fast,1 --skip-refused", "", "rate takes a number"),
         ("sweep naimi-trehel --vary cs=-1,1", "", "cs must be a time of at least 0"),
         ("sweep naimi-trehel --send -1", "", "send must be a time of at least 0"),

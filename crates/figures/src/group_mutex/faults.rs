@@ -165,7 +165,7 @@ fn charts(watched: [&[(f64, Point)]; 2], results: &Results, x: &str) -> Page {
         .collect();
     let entries: u64 = points().map(|(_, point)| results.of(point).entries).sum();
     let found = if violations.is_empty() {
-        format!("{entries} entries, no property violated, nobody left waiting")
+        format!("{entries} entries, no property violated, no client left waiting")
     } else {
         violations.join("; ")
     };

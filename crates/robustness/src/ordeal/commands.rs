@@ -11,11 +11,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use random::Random;
 use rustix::process::{Pid, Signal, kill_process, setsid};
+use service::InWords;
 use tokio::process::Command;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::holder::{BEATS, Holder};
+use super::holder::{BEATS, Holder, exit};
 use super::report::Report;
 use super::trial::{Load, Plan, Tolerance, Trial};
 use crate::node_processes::NodeSetup;
@@ -201,7 +202,7 @@ impl Round {
             if code == Some(LOST) {
                 return Ok(None);
             }
-            bail!("round {} ({attack:?}): no client holds the lock: {code:?}, '{said}'", self.number);
+            bail!("round {} ({attack:?}): no client holds the lock: {}, '{said}'", self.number, exit(code));
         }
         let run = old.process()?;
         let mut next = Holder::start(at(self.number + 1), &name, &TTL, BEATS, None)?;
@@ -221,7 +222,7 @@ impl Round {
         let Some(first) = first else {
             return match next.said().await? {
                 (Some(LOST), _) => Ok(None),
-                (code, said) => bail!("the next holder ended: {code:?}, '{said}'"),
+                (code, said) => bail!("the next holder ended with {}, '{said}'", exit(code)),
             };
         };
         next.stop()?;
@@ -290,7 +291,10 @@ pub(crate) async fn commands(plan: Plan) -> Result<Report> {
     }
     for outcome in &outcomes {
         let Outcome { number, attack, script, gone_before, code, took } = outcome;
-        trial.note(&format!("round {number}: {attack:?}, '{script}': the next holder after {took:?}"));
+        trial.note(&format!(
+            "round {number}: {attack:?}, '{script}': the next holder after {}",
+            InWords(*took)
+        ));
         trial.report.demand(*gone_before, || {
             format!("round {number}: the old command still ran when the next began ({attack:?}, '{script}')")
         });

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::storm;
 use anyhow::Result;
 use rustix::process::Signal;
+use service::InWords;
 use tokio::time::sleep;
 
 use super::report::Report;
@@ -70,9 +71,9 @@ pub(crate) async fn rolling(plan: Plan) -> Result<Report> {
     trial.report.seconds("slowest_end_seconds", slowest_end.as_secs_f64());
     let longest = trial.arrivals().iter().map(|arrival| arrival.at - arrival.asked).max().unwrap_or_default();
     let bound = plan.lease + Duration::from_secs(1);
-    trial
-        .report
-        .demand(longest <= bound, || format!("a client waited for {longest:?}, longer than {bound:?}"));
+    trial.report.demand(longest <= bound, || {
+        format!("a client waited for {}, longer than {}", InWords(longest), InWords(bound))
+    });
     trial.judge(Tolerance::default()).await
 }
 
@@ -96,7 +97,7 @@ pub(crate) async fn waves(plan: Plan) -> Result<Report> {
             trial.launch(node)?;
         }
         let whole = trial.until_whole(WHOLE_WITHIN).await?;
-        trial.note(&format!("whole again {whole:?} after all were killed"));
+        trial.note(&format!("whole again {} after all were killed", InWords(whole)));
         all += 1;
     }
     trial.report.count("kills", kills);

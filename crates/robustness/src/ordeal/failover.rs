@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use crate::storm::{self, Arrival};
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
-use service::Time;
+use service::{InWords, Time};
 use tokenwood::Admin;
 use tokio::time::sleep;
 
-use super::holder::{BEATS, Holder, LONGEST_WAIT};
+use super::holder::{BEATS, Holder, LONGEST_WAIT, exit};
 use super::report::Report;
 use super::trial::{Load, Plan, Tolerance, Trial};
 
@@ -45,15 +45,16 @@ async fn holders_of(scenario: &'static str, plan: Plan) -> Result<Report> {
             if round % 3 == 2 { leader } else { (leader + 1 + round as u32 % (plan.nodes - 1)) % plan.nodes };
         let killed = one(&mut trial, victim, plan.nodes).await?;
         let Killed { took, told_before, code, ratio } = killed;
-        trial.note(&format!("the next holder {took:?} after node {victim} was killed (leader: {leader})"));
+        let (after, allowed) = (InWords(took), InWords(bound));
+        trial.note(&format!("the next holder {after} after node {victim} was killed (leader: {leader})"));
         trial
             .report
             .demand(told_before, || format!("round {round}: the command of the old holder still ran"));
         trial
             .report
-            .demand(code == Some(76), || format!("round {round}: the old holder ended with {code:?}"));
+            .demand(code == Some(76), || format!("round {round}: the old holder ended with {}", exit(code)));
         trial.report.demand(took <= bound, || {
-            format!("round {round}: the next grant came after {took:?} > {bound:?}")
+            format!("round {round}: the next grant came after {after}, and {allowed} are allowed")
         });
         ratios.push(ratio);
         if victim == leader { leading.push(took) } else { usual.push(took) }
@@ -158,7 +159,7 @@ pub(crate) async fn leader(plan: Plan) -> Result<Report> {
         .report
         .demand(lost == 0, || format!("{lost} sessions or grants at other nodes were lost with the leader"));
     let at_once = Duration::from_millis(500);
-    trial.report.demand(longest < at_once, || format!("hand-offs stood still for {longest:?}"));
+    trial.report.demand(longest < at_once, || format!("hand-offs stood still for {}", InWords(longest)));
     trial.judge(Tolerance::default()).await
 }
 

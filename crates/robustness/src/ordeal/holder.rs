@@ -19,6 +19,11 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A script for the shell, with this program as `$0`: the command that beats.
 pub(super) const BEATS: &str = "exec \"$0\" ordeal-beat";
 
+/// How a process ended, for messages.
+pub(super) fn exit(code: Option<i32>) -> String {
+    code.map_or_else(|| "a signal".to_string(), |code| format!("exit code {code}"))
+}
+
 /// `tokenwood run` with a command that beats.
 pub(super) struct Holder {
     child: Child,

@@ -20,7 +20,7 @@ use bench::cpu;
 use clap::ValueEnum;
 use rustix::process::Signal;
 use serde_json::Value;
-use service::Time;
+use service::{InWords, Time};
 use sync::IgnorePoison;
 use tokenwood::Admin;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -175,7 +175,9 @@ impl StrangersTrial {
         let bound = 2 * self.plan.lease;
         self.trial.report.demand(back <= bound, || {
             format!(
-                "a member was back {back:?} after its start under slow hellos, where {bound:?} are allowed"
+                "a member was back {} after its start under slow hellos, where {} are allowed",
+                InWords(back),
+                InWords(bound)
             )
         });
         self.stop_all().await
@@ -277,7 +279,9 @@ impl StrangersTrial {
         for (longest, bound, when) in bounds {
             report.demand(longest <= bound, || {
                 format!(
-                    "a friend waited for its own lock for {longest:?} {when}, where {bound:?} are allowed"
+                    "a friend waited for its own lock for {} {when}, where {} are allowed",
+                    InWords(longest),
+                    InWords(bound)
                 )
             });
         }
@@ -351,7 +355,8 @@ impl StrangersTrial {
             let begun = Instant::now();
             let status = self.trial.nodes.end(node, Signal::TERM, super::trial::ENDS_WITHIN).await?;
             slowest = slowest.max(begun.elapsed());
-            self.trial.note(&format!("node {node} ended {:?} after it was asked to", begun.elapsed()));
+            let took = InWords(begun.elapsed());
+            self.trial.note(&format!("node {node} ended {took} after it was asked to"));
             self.trial.report.demand(status.success(), || format!("node {node} ended with {status}"));
             let panicked = self.trial.said_by(node)?.contains("panicked");
             self.trial.report.demand(!panicked, || format!("node {node} panicked"));
@@ -360,7 +365,8 @@ impl StrangersTrial {
         // Without a majority the last ones wait for as long as their lease lasts, by any clock.
         let bound = self.plan.lease * 11 / 9 + Duration::from_millis(500);
         self.trial.report.demand(slowest <= bound, || {
-            format!("a node ended {slowest:?} after SIGTERM, where {bound:?} are allowed")
+            let (slowest, bound) = (InWords(slowest), InWords(bound));
+            format!("a node ended {slowest} after SIGTERM, where {bound} are allowed")
         });
         Ok(())
     }

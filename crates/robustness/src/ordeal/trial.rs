@@ -11,8 +11,8 @@ use crate::storm::{self, Arrival, Finding, Ledger};
 use anyhow::{Context, Result};
 use random::Random;
 use rustix::process::Signal;
-use service::Time;
 use service::protocol::Cluster;
+use service::{InWords, Time};
 use tokenwood::Admin;
 use tokio::time::{sleep, timeout};
 
@@ -277,7 +277,7 @@ impl Trial {
                     anyhow::bail!(failure);
                 }
                 if begun.elapsed() > limit {
-                    anyhow::bail!("node {node} is not connected to all others after {limit:?}");
+                    anyhow::bail!("node {node} is not connected to all others after {}", InWords(limit));
                 }
                 sleep(Duration::from_millis(10)).await;
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use service::{Definition, Time};
+use service::{Definition, InWords, Time};
 
 use super::{Line, wanted};
 
@@ -30,6 +30,17 @@ struct Stay {
     group: u32,
     from: Time,
     until: Time,
+}
+
+impl fmt::Display for Stay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Stay { process, slot, fence, group, from, until, .. } = self;
+        let [from, until] = [from, until].map(|at| at.0 as f64 / 1e9);
+        write!(
+            f,
+            "a client of process {process} (slot {slot}, fence {fence}, group {group}, from {from:.6} s to {until:.6} s)"
+        )
+    }
 }
 
 /// An entry of a client.
@@ -163,21 +174,27 @@ fn slots_wrong(name: &str, stays: &[Stay], slots: u32) -> Vec<Finding> {
     let (mut last, mut fences): (BTreeMap<u32, Stay>, BTreeSet<(u32, u64)>) = Default::default();
     for stay in in_order(stays) {
         if !fences.insert((stay.slot, stay.fence)) {
-            findings.push(Finding::Other(format!("{name}: the same fence twice: {stay:?}")));
+            findings.push(Finding::Other(format!(
+                "{name}: a fence was granted twice, the second time to {stay}"
+            )));
         }
         if stay.slot >= slots {
-            findings.push(Finding::Other(format!("{name}: slot {} of {slots}", stay.slot)));
-        }
-        let Some(before) = last.insert(stay.slot, stay) else { continue };
-        if before.until > stay.from {
-            let both = nanos(stay.from, before.until);
-            findings.push(Finding::Together(format!(
-                "{name}: two in slot {} for {both} ns: {before:?}, {stay:?}",
+            findings.push(Finding::Other(format!(
+                "{name}: slot {} was granted, and there are {slots}",
                 stay.slot
             )));
         }
+        let Some(before) = last.insert(stay.slot, stay) else { continue };
+        if before.until > stay.from {
+            let both = before.until - stay.from;
+            findings.push(Finding::Together(format!(
+                "{name}: two clients hold slot {} for {}: {before} and {stay}",
+                stay.slot,
+                InWords(both)
+            )));
+        }
         if before.fence >= stay.fence {
-            findings.push(Finding::Fence(format!("{name}: the fence does not rise: {before:?}, {stay:?}")));
+            findings.push(Finding::Fence(format!("{name}: the fence does not rise from {before} to {stay}")));
         }
     }
     findings
@@ -197,11 +214,11 @@ fn room_wrong(name: &str, stays: &[Stay], alone: Option<u32>) -> Vec<Finding> {
         let together = last.until > stay.from;
         if together && (last.group != stay.group || alone == Some(stay.group)) {
             findings.push(Finding::Together(format!(
-                "{name}: they must not be inside together: {last:?}, {stay:?}"
+                "{name}: two clients hold it that exclude each other: {last} and {stay}"
             )));
         }
         if stay.fence < last.fence || (stay.fence == last.fence && stay.group != last.group) {
-            findings.push(Finding::Fence(format!("{name}: the fence does not rise: {last:?}, {stay:?}")));
+            findings.push(Finding::Fence(format!("{name}: the fence does not rise from {last} to {stay}")));
         }
         let until = last.until.max(stay.until);
         opening = Some(Stay { until, ..stay });
@@ -213,10 +230,6 @@ fn in_order(stays: &[Stay]) -> Vec<Stay> {
     let mut stays = stays.to_vec();
     stays.sort_by_key(|stay| (stay.from, stay.until));
     stays
-}
-
-fn nanos(from: Time, until: Time) -> u64 {
-    until.0.saturating_sub(from.0)
 }
 
 #[cfg(test)]

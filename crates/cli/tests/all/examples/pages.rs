@@ -48,7 +48,7 @@ pub(crate) fn of_page(name: &str) -> Vec<Example> {
 }
 
 /// All pages, from the repository's root.
-fn files() -> Vec<String> {
+pub(crate) fn files() -> Vec<String> {
     let (root, mut folders, mut files) = (root(), vec![PathBuf::from("docs")], Vec::new());
     let markdown = |path: &Path| path.extension().is_some_and(|extension| extension == "md");
     let entries = |folder: &Path| fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
@@ -123,6 +123,32 @@ pub(crate) fn in_markdown(text: &str) -> Vec<Example> {
         }
     }
     examples
+}
+
+/// Checks and simulations within the text of a page that a reader can paste: with a name and a flag, on one line, and
+/// without a word that stands for another.
+pub(crate) fn inline(text: &str) -> Vec<Example> {
+    let stands_for = |word: &str| word.chars().all(|letter| letter.is_ascii_uppercase());
+    let is_whole = |span: &str| {
+        let words: Vec<&str> = span.split_whitespace().collect();
+        let [program, command, name, _, ..] = words[..] else { return false };
+        program == "tokenwood"
+            && ["check", "simulate"].contains(&command)
+            && !name.starts_with("--")
+            && !span.contains(['…', '[', '<'])
+            && !words.into_iter().any(stands_for)
+    };
+    let mut found = Vec::new();
+    let mut is_code = false;
+    for (line, text) in (1..).zip(text.lines()) {
+        is_code ^= text.trim_start().starts_with("```");
+        let goes_on = text.matches('`').count() % 2 == 1;
+        let spans = text.split('`').skip(1).step_by(2).filter(|span| !is_code && !goes_on && is_whole(span));
+        let example =
+            |span: &str| Example { line, command: span.to_string(), shown: String::new(), block: 0 };
+        found.extend(spans.map(example));
+    }
+    found
 }
 
 /// The commands of the guide: the explanation follows after two spaces, or on the next line.
