@@ -18,7 +18,8 @@ pub(crate) const PORT: u16 = 7710;
 pub(crate) const USUAL_PORTS: std::ops::Range<u16> = PORT..PORT + 3;
 
 /// The end of the error if no node can be reached.
-const NO_CLUSTER: &str = "is a cluster running? 'tokenwood dev' starts one here; --endpoint names another";
+pub(crate) const NO_CLUSTER: &str =
+    "is a cluster running? 'tokenwood dev' starts one here; --endpoint names another";
 
 /// Where the nodes are.
 #[derive(Args, Default)]

@@ -24,11 +24,11 @@ pub(crate) fn fail_on_two_lines(exit_code: u8, message: &str, hint: &str) {
 
 /// Says that this error has ended a command. Returns the exit code.
 pub(crate) fn fail_with(exit_code: u8, about: &str, error: &anyhow::Error) -> u8 {
-    let is_hint = |text: &String| is_unreached(error) && text == NO_CLUSTER;
-    let causes = error.chain().map(ToString::to_string).filter(|text| !is_hint(text));
-    let message = causes.collect::<Vec<_>>().join(": ");
+    let text = format!("{about}{error:#}");
+    // For people, what to do is part of such an error.
+    let message = text.strip_suffix(NO_CLUSTER).map_or(&*text, |message| message.trim_end_matches("; "));
     let hint = is_unreached(error).then_some(NO_CLUSTER);
-    tell(exit_code, &format!("{about}{error:#}"), &format!("{about}{message}"), hint);
+    tell(exit_code, &text, message, hint);
     exit_code
 }
 
