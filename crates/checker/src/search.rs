@@ -1,8 +1,10 @@
 //! Breadth-first search over all states, so that the first violation found is one of the nearest.
 
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{Scope, ScopedJoinHandle};
 
 use algorithms::properties::Terms;
 use algorithms::{Census, Property, SettingError, Violation};
@@ -213,6 +215,13 @@ impl<'a> Worker<'a> {
         batch.clear();
     }
 
+    /// The states of the next level, which begins empty, and whether a link was found that violates a property.
+    fn take_found(&mut self, all: &AtomicU64) -> (Found, bool) {
+        let found = std::mem::replace(&mut self.found, Found::new(self.parts.layout));
+        self.count_bytes(all);
+        (found, self.by_link.is_some())
+    }
+
     /// Counts what the log and the states of the next level take, and adds the difference.
     fn count_bytes(&mut self, all: &AtomicU64) {
         let bytes = self.log.bytes() + self.found.bytes();
@@ -224,7 +233,7 @@ impl<'a> Worker<'a> {
 
 /// The state that the threads of one level share.
 struct Level<'a> {
-    frontier: &'a [Found],
+    frontier: Vec<Found>,
     /// Which states of which part of the frontier are taken at once.
     chunks: Vec<(usize, Range<usize>)>,
     next_chunk: AtomicUsize,
@@ -274,6 +283,81 @@ impl Level<'_> {
     }
 }
 
+/// A thread that explores levels together with the thread that hands them out. Its worker is made and stays there:
+/// what a thread writes at every state must not lie beside what another thread writes, in the same cache line.
+struct Helper<'scope, 'a> {
+    levels: Sender<Arc<Level<'a>>>,
+    /// What it found in each level, and whether a link violates a property.
+    found: Receiver<(Found, bool)>,
+    thread: ScopedJoinHandle<'scope, Worker<'a>>,
+}
+
+impl<'scope, 'a: 'scope> Helper<'scope, 'a> {
+    fn spawn<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        worker: &'scope (impl Fn() -> Worker<'a> + Sync),
+    ) -> Helper<'scope, 'a> {
+        let (levels, to_explore) = channel::<Arc<Level<'a>>>();
+        let (explored, found) = channel();
+        let thread = scope.spawn(move || {
+            let mut worker = worker();
+            for level in to_explore {
+                level.work(&mut worker);
+                let bytes = level.bytes;
+                drop(level);
+                let done = worker.take_found(bytes);
+                // The receiver is gone only if its thread panics, and then it sends no more levels either.
+                let _ = explored.send(done);
+            }
+            worker
+        });
+        Helper { levels, found, thread }
+    }
+}
+
+/// Explores level after level. Returns the workers of all threads, the depth, and what stopped the search if
+/// anything did.
+fn explore<'a>(
+    mut worker: Worker<'a>,
+    helpers: Vec<Helper<'_, 'a>>,
+    level: impl Fn(Vec<Found>, u32) -> Arc<Level<'a>>,
+    first: Found,
+) -> (Vec<Worker<'a>>, u32, Option<Stopped>) {
+    let (mut frontier, mut depth, mut last_level) = (vec![first], 0, false);
+    let stopped = loop {
+        let level = level(frontier, depth);
+        // For so few states, waking the others takes longer than the work.
+        let together = level.chunks.len() >= 2 * (1 + helpers.len());
+        let helping = if together { &helpers[..] } else { &[] };
+        for helper in helping {
+            helper.levels.send(level.clone()).expect(PANICKED);
+        }
+        level.work(&mut worker);
+        let bytes = level.bytes;
+        let mut done = vec![worker.take_found(bytes)];
+        done.extend(helping.iter().map(|helper| helper.found.recv().expect(PANICKED)));
+        // A violating link ends a path as long as those to the states of the next level. A violation in a
+        // state (two clients inside, for example) tells a reader more, so that level is still inspected.
+        let linked = done.iter().any(|(_, linked)| *linked);
+        frontier = done.into_iter().map(|(found, _)| found).collect();
+        if level.stop.load(Ordering::Relaxed) || last_level || frontier.iter().all(|part| part.ids.is_empty())
+        {
+            break level.stopped.lock().ignore_poison().take();
+        }
+        last_level |= linked;
+        depth += 1;
+    };
+    let mut workers = vec![worker];
+    for helper in helpers {
+        drop(helper.levels);
+        workers.push(helper.thread.join().expect(PANICKED));
+    }
+    (workers, depth, stopped)
+}
+
+/// A thread of the search ends early only if it panics, and has then said why.
+const PANICKED: &str = "a thread of the search panicked";
+
 /// Searches until everything is explored, a property is violated or a limit is reached.
 pub(crate) fn search(
     model: &Mutex<Model>,
@@ -286,53 +370,30 @@ pub(crate) fn search(
         (model.start(), model.layout())
     };
     let store = Store::new(layout.width());
-    let (states, bytes) = (AtomicU64::new(1), AtomicU64::new(0));
-    let mut workers: Vec<Worker<'_>> =
-        (0..job.threads.max(1)).map(|_| Worker::new(model, layout, &store, terms, job)).collect();
     let root = store.insert(start.as_row().words(), 0);
-    let mut frontier = vec![Found::new(layout)];
-    frontier[0].push(root, start.as_row().words());
-    let (mut depth, mut last_level) = (0, false);
-    let mut stopped;
-    loop {
-        let level = Level {
-            frontier: &frontier,
-            chunks: chunks(&frontier),
-            next_chunk: AtomicUsize::new(0),
-            states: &states,
-            bytes: &bytes,
-            frontier_bytes: frontier.iter().map(Found::bytes).sum(),
-            store: &store,
-            stop: AtomicBool::new(false),
-            stopped: Mutex::new(None),
-            layout,
-            depth,
-            max_states: job.max_states,
-            watch,
-        };
-        if level.chunks.len() < 2 * workers.len() {
-            level.work(&mut workers[0]);
-        } else {
-            std::thread::scope(|scope| {
-                for worker in &mut workers {
-                    scope.spawn(|| level.work(worker));
-                }
-            });
-        }
-        let cut = level.stop.load(Ordering::Relaxed);
-        stopped = level.stopped.into_inner().ignore_poison();
-        let found = |worker: &mut Worker<'_>| std::mem::replace(&mut worker.found, Found::new(layout));
-        frontier = workers.iter_mut().map(found).collect();
-        workers.iter_mut().for_each(|worker| worker.count_bytes(&bytes));
-        // A violating link ends a path as long as those to the states of the next level. A violation in a
-        // state (two clients inside, for example) tells a reader more, so that level is still inspected.
-        let linked = workers.iter().any(|worker| worker.by_link.is_some());
-        if cut || last_level || frontier.iter().all(|part| part.ids.is_empty()) {
-            break;
-        }
-        last_level = linked;
-        depth += 1;
-    }
+    let mut first = Found::new(layout);
+    first.push(root, start.as_row().words());
+    let (states, bytes) = (AtomicU64::new(1), AtomicU64::new(0));
+    let level = |frontier: Vec<Found>, depth| Level {
+        chunks: chunks(&frontier),
+        next_chunk: AtomicUsize::new(0),
+        states: &states,
+        bytes: &bytes,
+        frontier_bytes: frontier.iter().map(Found::bytes).sum(),
+        frontier,
+        store: &store,
+        stop: AtomicBool::new(false),
+        stopped: Mutex::new(None),
+        layout,
+        depth,
+        max_states: job.max_states,
+        watch,
+    };
+    let worker = || Worker::new(model, layout, &store, terms, job);
+    let (workers, depth, stopped) = std::thread::scope(|scope| {
+        let helpers: Vec<Helper<'_, '_>> = (1..job.threads).map(|_| Helper::spawn(scope, &worker)).collect();
+        explore(worker(), helpers, |frontier, depth| Arc::new(level(frontier, depth)), first)
+    });
     if let Some(broken) = model.lock().ignore_poison().broken_symmetry() {
         return Err(SettingError(broken.to_string()));
     }
