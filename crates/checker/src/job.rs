@@ -1,11 +1,9 @@
 //! What to explore, and the result.
 
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 
 use algorithms::trace::Trace;
 use algorithms::{Case, Erased, Info, Property, Scope, SettingError, System, Violation};
-use sync::IgnorePoison;
 
 use crate::model::Model;
 use crate::path;
@@ -228,12 +226,7 @@ impl Job {
 }
 
 /// Assembles the report.
-pub(crate) fn conclude(
-    job: &Job,
-    system: &System<Erased>,
-    model: &Mutex<Model>,
-    result: SearchResult,
-) -> Finding {
+pub(crate) fn conclude(job: &Job, system: &System<Erased>, model: &Model, result: SearchResult) -> Finding {
     let info = system.info();
     let violation = result.violation.map(|(violation, path)| {
         let steps = path::steps(model, system.clone(), job, &path);
@@ -259,10 +252,8 @@ pub(crate) fn conclude(
     }
     let notes = (0..).zip(info.sometimes);
     sometimes.extend(notes.map(|(bit, what)| Seen { what, seen: result.notes & (1 << bit) != 0 }));
-    let (renamings, client_renamings) = {
-        let model = model.lock().ignore_poison();
-        (model.node_renamings().len().max(1) as u32, model.client_renamings().len().max(1) as u32)
-    };
+    let renamings = model.node_renamings().len().max(1) as u32;
+    let client_renamings = model.client_renamings().len().max(1) as u32;
     Finding {
         states: result.states,
         renamings,

@@ -23,7 +23,6 @@ mod search;
 mod store;
 
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 
 use algorithms::properties::Terms;
 use algorithms::{Case, SettingError, registry};
@@ -50,7 +49,6 @@ pub fn check_watched(name: &str, job: &Job, watch: Watch<'_>) -> Result<Finding,
     let terms = job.only.map_or(terms, |property| terms.only(property));
     let mut model = model::Model::new(system.clone(), &job.case);
     model.use_symmetry(job.symmetry)?;
-    let model = Mutex::new(model);
     let result = search::search(&model, job, terms, watch)?;
     Ok(job::conclude(job, &system, &model, result))
 }

@@ -2,7 +2,6 @@
 //! of the system is a [row](crate::row) of their numbers. A part is the same wherever it occurs in the state
 //! space, so its behaviour is computed once.
 
-use std::hash::Hash;
 use std::sync::Arc;
 
 use algorithms::erased::Message;
@@ -13,13 +12,14 @@ use algorithms::{
     Algorithm, Case, Census, ClientId, Effect, Erased, Groups, Input, NodeId, Site, System, Timer, Violation,
 };
 
-use crate::fast_hash::FastMap;
 use crate::row::{Budget, RowBuffer, RowLayout};
 
 mod answers;
+mod shared;
 mod symmetry;
 
-use answers::Answers;
+use answers::PartAnswers;
+use shared::Numbered;
 use symmetry::Renamings;
 pub(crate) use symmetry::is_symmetric;
 
@@ -100,43 +100,14 @@ struct NodePart {
 
 /// A message under way.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Envelope {
-    from: NodeId,
-    message: Message,
+pub(crate) struct Envelope {
+    pub(crate) from: NodeId,
+    pub(crate) message: Message,
     /// Where time is modelled: how long it has been under way.
     age: u8,
 }
 
-/// Numbers for values, in the order of their first occurrence. Both lists share the values: making and freeing a
-/// second copy would be work that threads wait for.
-struct Numbered<T> {
-    values: Vec<Arc<T>>,
-    numbers: FastMap<Arc<T>, u32>,
-}
-
-impl<T: Eq + Hash> Numbered<T> {
-    fn new() -> Self {
-        Numbered { values: Vec::new(), numbers: FastMap::default() }
-    }
-
-    /// The value with this number.
-    fn get(&self, number: u32) -> &T {
-        &self.values[number as usize]
-    }
-
-    fn number(&mut self, value: T) -> u32 {
-        if let Some(&number) = self.numbers.get(&value) {
-            return number;
-        }
-        let number = self.values.len() as u32;
-        let value = Arc::new(value);
-        self.values.push(value.clone());
-        self.numbers.insert(value, number);
-        number
-    }
-}
-
-/// An algorithm as numbered parts.
+/// An algorithm as numbered parts. All threads of a search share it.
 pub(crate) struct Model {
     system: System<Erased>,
     layout: RowLayout,
@@ -153,7 +124,7 @@ pub(crate) struct Model {
     nodes: Numbered<NodePart>,
     envelopes: Numbered<Envelope>,
     inboxes: Numbered<(NodeId, Vec<u32>)>,
-    answers: Answers,
+    answers: PartAnswers,
     /// If states that are renamings of each other count as one.
     renamings: Option<Renamings>,
 }
@@ -176,7 +147,7 @@ impl Model {
             nodes: Numbered::new(),
             envelopes: Numbered::new(),
             inboxes: Numbered::new(),
-            answers: Answers::default(),
+            answers: PartAnswers::default(),
             renamings: None,
             system,
         }
@@ -188,9 +159,8 @@ impl Model {
     }
 
     /// A message under way, and its sender.
-    pub(crate) fn envelope(&self, envelope: u32) -> (NodeId, &Message) {
-        let Envelope { from, message, .. } = self.envelopes.get(envelope);
-        (*from, message)
+    pub(crate) fn envelope(&self, envelope: u32) -> Arc<Envelope> {
+        self.envelopes.get(envelope)
     }
 
     fn sender(&self, envelope: u32) -> NodeId {
@@ -214,7 +184,7 @@ impl Model {
         }
     }
 
-    fn tick_node(&mut self, part: &NodePart) -> Option<u32> {
+    fn tick_node(&self, part: &NodePart) -> Option<u32> {
         let section = self.pace?.section as u8;
         let inside = part.node.client.is_inside();
         if (inside && part.inside_for == section)
@@ -230,11 +200,11 @@ impl Model {
         Some(self.nodes.number(part))
     }
 
-    fn tick_inbox(&mut self, node: NodeId, envelopes: &[u32]) -> Option<u32> {
+    fn tick_inbox(&self, node: NodeId, envelopes: &[u32]) -> Option<u32> {
         let delay = self.pace?.delay as u8;
         let mut older = Vec::with_capacity(envelopes.len());
         for &envelope in envelopes {
-            let mut envelope = self.envelopes.get(envelope).clone();
+            let mut envelope = Envelope::clone(&self.envelopes.get(envelope));
             if envelope.age == delay {
                 return None;
             }
@@ -248,7 +218,8 @@ impl Model {
     /// Sorts by sender. Messages of one sender stay in order in FIFO channels, and are sorted by number
     /// otherwise, so that the same messages always make the same inbox.
     fn sort(&self, envelopes: &mut [u32]) {
-        envelopes.sort_by_key(|&envelope| (self.sender(envelope), if self.reorder { envelope } else { 0 }));
+        envelopes
+            .sort_by_cached_key(|&envelope| (self.sender(envelope), if self.reorder { envelope } else { 0 }));
     }
 
     fn site(&self, me: NodeId) -> Site<'_, Erased> {
@@ -264,16 +235,12 @@ impl Model {
     }
 
     /// The outcomes of an event, for every combination of picks. `prepare` updates the counts of the checker.
-    fn outcomes(
-        &mut self,
-        part: u32,
-        event: &Event<Erased>,
-        prepare: impl Fn(&mut NodePart),
-    ) -> Vec<Outcome> {
+    fn outcomes(&self, part: u32, event: &Event<Erased>, prepare: impl Fn(&mut NodePart)) -> Vec<Outcome> {
+        let before = self.nodes.get(part);
         let mut script = Script::default();
         let mut outcomes = Vec::new();
         loop {
-            let mut part = self.nodes.get(part).clone();
+            let mut part = NodePart::clone(&before);
             prepare(&mut part);
             let me = part.me;
             let reaction = part.node.apply(&self.site(me), event.clone(), &mut script);
@@ -311,7 +278,7 @@ impl Model {
     }
 
     fn moves(
-        &mut self,
+        &self,
         id: u32,
         cause: Cause,
         cost: Budget,
@@ -337,7 +304,7 @@ impl Model {
 
 impl Model {
     /// The moves of a node's clients.
-    fn client_moves(&mut self, id: u32, part: &NodePart, moves: &mut Vec<Move>) {
+    fn client_moves(&self, id: u32, part: &NodePart, moves: &mut Vec<Move>) {
         // Clients are interchangeable, so the idle one with the lowest number makes the request.
         let asker = part.node.idle_client();
         if part.requests_left > 0 && asker < self.clients {
@@ -369,7 +336,7 @@ impl Model {
 /// What the search asks for: numbers only.
 impl Model {
     /// The initial state of the system.
-    pub(crate) fn start(&mut self) -> RowBuffer {
+    pub(crate) fn start(&self) -> RowBuffer {
         let nodes = self.system.setting().nodes;
         let states: Vec<u32> = (0..nodes)
             .map(|me| {
@@ -385,8 +352,8 @@ impl Model {
         self.layout.buffer(&states, &inboxes, self.budget)
     }
 
-    fn node_alone(&mut self, id: u32) -> NodeInfo {
-        let part = self.nodes.get(id).clone();
+    fn node_alone(&self, id: u32) -> NodeInfo {
+        let part = self.nodes.get(id);
         let (mut moves, mut when_busy, mut when_silent) = (Vec::new(), Vec::new(), Vec::new());
         if part.node.state.is_some() {
             self.client_moves(id, &part, &mut moves);
@@ -420,36 +387,36 @@ impl Model {
         NodeInfo { moves, when_busy, when_silent, census, done, fresh, ticked }
     }
 
-    fn inbox_alone(&mut self, id: u32) -> InboxInfo {
-        let (node, envelopes) = self.inboxes.get(id).clone();
+    fn inbox_alone(&self, id: u32) -> InboxInfo {
+        let inbox = self.inboxes.get(id);
+        let (node, envelopes) = (inbox.0, &inbox.1);
         let mut census = self.census();
         let mut arrivals = Vec::new();
         for (index, &envelope) in envelopes.iter().enumerate() {
-            let (from, message) = self.envelope(envelope);
+            let Envelope { from, message, .. } = &*self.envelope(envelope);
             Erased::count_message(message, node, &mut census);
             // In FIFO order, only the oldest from each sender can arrive; otherwise any, equal ones once.
             let blocked = envelopes[..index]
                 .iter()
-                .any(|&earlier| earlier == envelope || (!self.reorder && self.sender(earlier) == from));
+                .any(|&earlier| earlier == envelope || (!self.reorder && self.sender(earlier) == *from));
             if !blocked {
                 let mut rest = envelopes.clone();
                 rest.remove(index);
                 arrivals.push((envelope, self.inboxes.number((node, rest))));
             }
         }
-        let ticked = self.tick_inbox(node, &envelopes);
+        let ticked = self.tick_inbox(node, envelopes);
         InboxInfo { arrivals, census: self.unless_zero(census), ticked }
     }
 
-    fn deliver_alone(&mut self, node: u32, envelope: u32) -> Vec<Outcome> {
-        let (from, message) = self.envelope(envelope);
-        let message = message.clone();
+    fn deliver_alone(&self, node: u32, envelope: u32) -> Vec<Outcome> {
+        let Envelope { from, message, .. } = Envelope::clone(&self.envelope(envelope));
         self.outcomes(node, &Event::Input(Input::Deliver { from, message }), |_| {})
     }
 
     /// The inbox with one more message.
-    pub(crate) fn push(&mut self, inbox: u32, envelope: u32) -> u32 {
-        let (node, mut envelopes) = self.inboxes.get(inbox).clone();
+    pub(crate) fn push(&self, inbox: u32, envelope: u32) -> u32 {
+        let (node, mut envelopes) = <(NodeId, Vec<u32>)>::clone(&self.inboxes.get(inbox));
         envelopes.push(envelope);
         self.sort(&mut envelopes);
         self.inboxes.number((node, envelopes))

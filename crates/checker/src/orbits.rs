@@ -1,9 +1,8 @@
 //! One state for all that are renamings of each other: the smallest of their rows.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use algorithms::Renaming;
-use sync::IgnorePoison;
 
 use crate::model::Model;
 use crate::row::{Row, RowBuffer, RowLayout};
@@ -13,7 +12,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// The renamed parts that one thread has cached.
 pub(crate) struct Orbits<'a> {
-    model: &'a Mutex<Model>,
+    model: &'a Model,
     layout: RowLayout,
     /// For each renaming of nodes, the identity first: which node gets the first number, which the second, and
     /// so on.
@@ -52,11 +51,8 @@ impl Renamed {
 
 impl<'a> Orbits<'a> {
     /// `None` if each state counts for itself.
-    pub(crate) fn new(model: &'a Mutex<Model>, layout: RowLayout) -> Option<Orbits<'a>> {
-        let (renamings, clients) = {
-            let model = model.lock().ignore_poison();
-            (model.node_renamings(), model.client_renamings())
-        };
+    pub(crate) fn new(model: &'a Model, layout: RowLayout) -> Option<Orbits<'a>> {
+        let (renamings, clients) = (model.node_renamings(), model.client_renamings());
         if renamings.len() < 2 && clients.len() < 2 {
             return None;
         }
@@ -82,13 +78,12 @@ impl<'a> Orbits<'a> {
     fn place(&mut self, row: Row<'_>) {
         let Orbits { model, layout, origins, nodes, inboxes, places, .. } = self;
         let (count, all) = (layout.nodes(), origins.len());
-        let ask = || model.lock().ignore_poison();
         for node in 0..count {
             let (state, inbox) = (row.node(node), row.inbox(node));
-            places[node] = nodes.of(state, all, || ask().renamed_nodes(state));
+            places[node] = nodes.of(state, all, || model.renamed_nodes(state));
             // Messages name no clients.
             if all > 1 {
-                places[count + node] = inboxes.of(inbox, all, || ask().renamed_inboxes(inbox));
+                places[count + node] = inboxes.of(inbox, all, || model.renamed_inboxes(inbox));
             }
         }
     }
@@ -100,7 +95,7 @@ impl<'a> Orbits<'a> {
             self.client_forms.resize(index + 1, 0);
         }
         if self.client_forms[index] == 0 {
-            self.client_forms[index] = self.model.lock().ignore_poison().client_forms(node);
+            self.client_forms[index] = self.model.client_forms(node);
         }
         self.client_forms[index]
     }

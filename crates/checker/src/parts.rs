@@ -1,9 +1,7 @@
 //! The behaviour of the numbered parts, as far as a thread has asked about it, and the successors of a state. An
 //! answer that the thread has needs no lock.
 
-use std::sync::{Arc, Mutex, MutexGuard};
-
-use sync::IgnorePoison;
+use std::sync::Arc;
 
 use crate::fast_hash::FastMap;
 use crate::model::{Cause, InboxInfo, Model, Move, NodeInfo, Outcome};
@@ -28,7 +26,7 @@ pub(crate) enum Link {
 
 /// The parts that one thread has cached.
 pub(crate) struct Parts<'a> {
-    model: &'a Mutex<Model>,
+    model: &'a Model,
     pub(crate) layout: RowLayout,
     nodes: Vec<Option<Arc<NodeInfo>>>,
     inboxes: Vec<Option<Arc<InboxInfo>>>,
@@ -51,11 +49,6 @@ fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) << 32 | u64::from(second)
 }
 
-fn ask(model: &Mutex<Model>) -> MutexGuard<'_, Model> {
-    // A thread that panics here ends the whole search, so a poisoned lock is never used for long.
-    model.lock().ignore_poison()
-}
-
 fn known<T>(list: &mut Vec<Option<Arc<T>>>, id: u32, find: impl FnOnce() -> Arc<T>) -> &T {
     let index = id as usize;
     if index >= list.len() {
@@ -65,7 +58,7 @@ fn known<T>(list: &mut Vec<Option<Arc<T>>>, id: u32, find: impl FnOnce() -> Arc<
 }
 
 impl<'a> Parts<'a> {
-    pub(crate) fn new(model: &'a Mutex<Model>, layout: RowLayout) -> Parts<'a> {
+    pub(crate) fn new(model: &'a Model, layout: RowLayout) -> Parts<'a> {
         Parts {
             model,
             layout,
@@ -79,17 +72,17 @@ impl<'a> Parts<'a> {
     }
 
     pub(crate) fn node(&mut self, id: u32) -> &NodeInfo {
-        known(&mut self.nodes, id, || ask(self.model).node(id))
+        known(&mut self.nodes, id, || self.model.node(id))
     }
 
     pub(crate) fn inbox(&mut self, id: u32) -> &InboxInfo {
-        known(&mut self.inboxes, id, || ask(self.model).inbox(id))
+        known(&mut self.inboxes, id, || self.model.inbox(id))
     }
 
     /// The outcomes of a message at a node in this state.
     pub(crate) fn outcomes(&mut self, node: u32, envelope: u32) -> &[Outcome] {
         let index = *self.delivered.entry(pair(node, envelope)).or_insert_with(|| {
-            self.outcomes.push(ask(self.model).deliver(node, envelope));
+            self.outcomes.push(self.model.deliver(node, envelope));
             self.outcomes.len() - 1
         });
         &self.outcomes[index]
@@ -103,7 +96,7 @@ impl<'a> Parts<'a> {
             let Parts { model, nodes, inboxes, delivered, outcomes, pushed, next, .. } = self;
             let mut after = After { model, pushed, next, row };
             let state = row.node(node);
-            let info = known(nodes, state, || ask(model).node(state));
+            let info = known(nodes, state, || model.node(state));
             for (index, step) in info.moves(silent).enumerate() {
                 if budget.affords(step.cost) && !(step.renamed && no_requests_yet) {
                     let next = after.outcome(node, &step.outcome);
@@ -118,10 +111,10 @@ impl<'a> Parts<'a> {
             if row.is_inbox_empty(node) {
                 continue;
             }
-            let inbox = known(inboxes, row.inbox(node), || ask(model).inbox(row.inbox(node)));
+            let inbox = known(inboxes, row.inbox(node), || model.inbox(row.inbox(node)));
             for &(envelope, rest) in &inbox.arrivals {
                 let place = *delivered.entry(pair(state, envelope)).or_insert_with(|| {
-                    outcomes.push(ask(model).deliver(state, envelope));
+                    outcomes.push(model.deliver(state, envelope));
                     outcomes.len() - 1
                 });
                 for (index, outcome) in outcomes[place].iter().enumerate() {
@@ -162,7 +155,7 @@ impl<'a> Parts<'a> {
 
 /// Computes the successors of one state.
 struct After<'a> {
-    model: &'a Mutex<Model>,
+    model: &'a Model,
     pushed: &'a mut FastMap<u64, u32>,
     next: &'a mut RowBuffer,
     row: Row<'a>,
@@ -190,7 +183,7 @@ impl After<'_> {
     }
 
     fn push(&mut self, inbox: u32, envelope: u32) -> u32 {
-        let find = || ask(self.model).push(inbox, envelope);
+        let find = || self.model.push(inbox, envelope);
         *self.pushed.entry(pair(inbox, envelope)).or_insert_with(find)
     }
 }

@@ -1,10 +1,7 @@
 //! Turns a path through the numbered states into steps that any driver can take.
 
-use std::sync::Mutex;
-
 use algorithms::schedule::Envelope;
 use algorithms::{Action, Erased, Step, System, World};
-use sync::IgnorePoison;
 
 use crate::job::Job;
 use crate::model::{Cause, Model};
@@ -14,19 +11,18 @@ use crate::row::RowBuffer;
 use crate::search::Path;
 
 /// The steps of a path.
-pub(crate) fn steps(model: &Mutex<Model>, system: System<Erased>, job: &Job, path: &Path) -> Vec<Step> {
+pub(crate) fn steps(model: &Model, system: System<Erased>, job: &Job, path: &Path) -> Vec<Step> {
     let causes = causes(model, path);
-    let model = model.lock().ignore_poison();
     let mut world = World::start(system, job.case.allowance.conditions());
     let mut steps = Vec::new();
     for (node, cause, picks) in causes {
         let node = node as u32;
         let envelope = |envelope: u32| {
             // The search keeps no ages: any of equal messages will do, so the oldest is taken.
-            let (from, message) = model.envelope(envelope);
-            let channel = world.channels.get(&(from, node)).into_iter().flatten();
-            let overtakes = channel.take_while(|other| *other != message).count();
-            Envelope { from, to: node, overtakes }
+            let sent = model.envelope(envelope);
+            let channel = world.channels.get(&(sent.from, node)).into_iter().flatten();
+            let overtakes = channel.take_while(|other| **other != sent.message).count();
+            Envelope { from: sent.from, to: node, overtakes }
         };
         let action = match cause {
             StepCause::Cause(Cause::Request(client, groups)) => Action::Request { node, client, groups },
@@ -80,8 +76,8 @@ enum StepCause {
 }
 
 /// The cause of each step, with its node and picks.
-fn causes(model: &Mutex<Model>, path: &Path) -> Vec<(usize, StepCause, Vec<u32>)> {
-    let layout = model.lock().ignore_poison().layout();
+fn causes(model: &Model, path: &Path) -> Vec<(usize, StepCause, Vec<u32>)> {
+    let layout = model.layout();
     let mut parts = Parts::new(model, layout);
     let mut causes = Vec::new();
     for (index, state) in path.states.iter().enumerate() {

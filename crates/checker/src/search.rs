@@ -104,13 +104,7 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(
-        model: &'a Mutex<Model>,
-        layout: RowLayout,
-        store: &'a Store,
-        terms: Terms,
-        job: &Job,
-    ) -> Worker<'a> {
+    fn new(model: &'a Model, layout: RowLayout, store: &'a Store, terms: Terms, job: &Job) -> Worker<'a> {
         Worker {
             parts: Parts::new(model, layout),
             orbits: Orbits::new(model, layout),
@@ -360,15 +354,12 @@ const PANICKED: &str = "a thread of the search panicked";
 
 /// Searches until everything is explored, a property is violated or a limit is reached.
 pub(crate) fn search(
-    model: &Mutex<Model>,
+    model: &Model,
     job: &Job,
     terms: Terms,
     watch: Watch<'_>,
 ) -> Result<SearchResult, SettingError> {
-    let (start, layout) = {
-        let mut model = model.lock().ignore_poison();
-        (model.start(), model.layout())
-    };
+    let (start, layout) = (model.start(), model.layout());
     let store = Store::new(layout.width());
     let root = store.insert(start.as_row().words(), 0);
     let mut first = Found::new(layout);
@@ -394,7 +385,7 @@ pub(crate) fn search(
         let helpers: Vec<Helper<'_, '_>> = (1..job.threads).map(|_| Helper::spawn(scope, &worker)).collect();
         explore(worker(), helpers, |frontier, depth| Arc::new(level(frontier, depth)), first)
     });
-    if let Some(broken) = model.lock().ignore_poison().broken_symmetry() {
+    if let Some(broken) = model.broken_symmetry() {
         return Err(SettingError(broken.to_string()));
     }
     let result = finish(&store, root, workers, depth, stopped, &terms);

@@ -1,75 +1,58 @@
-//! What the search asks about parts: worked out once, verified once, and shared by all threads.
+//! What the search asks about parts: verified once, and shared by all threads. Two threads that ask about the same
+//! new part at once both work it out, which takes less than waiting for each other.
 
 use std::sync::Arc;
 
+use super::shared::Answers;
 use super::{InboxInfo, Model, NodeInfo, Outcome};
-use crate::fast_hash::FastMap;
 
 /// The answers so far, by the numbers of the parts.
 #[derive(Default)]
-pub(super) struct Answers {
-    nodes: Vec<Option<Arc<NodeInfo>>>,
-    inboxes: Vec<Option<Arc<InboxInfo>>>,
-    deliveries: FastMap<(u32, u32), Arc<[Outcome]>>,
-    renamed_nodes: Vec<Option<Arc<[u32]>>>,
-    renamed_inboxes: Vec<Option<Arc<[u32]>>>,
-}
-
-fn answer<T: ?Sized>(list: &[Option<Arc<T>>], part: u32) -> Option<Arc<T>> {
-    list.get(part as usize)?.clone()
-}
-
-fn keep<T: ?Sized>(list: &mut Vec<Option<Arc<T>>>, part: u32, info: Arc<T>) -> Arc<T> {
-    let index = part as usize;
-    if index >= list.len() {
-        list.resize_with(index + 1, || None);
-    }
-    list[index].insert(info).clone()
+pub(super) struct PartAnswers {
+    nodes: Answers<u32, Arc<NodeInfo>>,
+    inboxes: Answers<u32, Arc<InboxInfo>>,
+    deliveries: Answers<(u32, u32), Arc<[Outcome]>>,
+    renamed_nodes: Answers<u32, Arc<[u32]>>,
+    renamed_inboxes: Answers<u32, Arc<[u32]>>,
 }
 
 impl Model {
     /// The state of a node, and the moves it can make by itself.
-    pub(crate) fn node(&mut self, node: u32) -> Arc<NodeInfo> {
-        answer(&self.answers.nodes, node).unwrap_or_else(|| {
+    pub(crate) fn node(&self, node: u32) -> Arc<NodeInfo> {
+        self.answers.nodes.get(&node).unwrap_or_else(|| {
             let info = self.node_alone(node);
             self.verify_node(node, &info);
-            keep(&mut self.answers.nodes, node, Arc::new(info))
+            self.answers.nodes.keep(node, Arc::new(info))
         })
     }
 
     /// The messages under way to a node.
-    pub(crate) fn inbox(&mut self, inbox: u32) -> Arc<InboxInfo> {
-        answer(&self.answers.inboxes, inbox).unwrap_or_else(|| {
+    pub(crate) fn inbox(&self, inbox: u32) -> Arc<InboxInfo> {
+        self.answers.inboxes.get(&inbox).unwrap_or_else(|| {
             let info = self.inbox_alone(inbox);
             self.verify_inbox(inbox, &info);
-            keep(&mut self.answers.inboxes, inbox, Arc::new(info))
+            self.answers.inboxes.keep(inbox, Arc::new(info))
         })
     }
 
     /// The effects of a message on a node: one outcome for every combination of picks.
-    pub(crate) fn deliver(&mut self, node: u32, envelope: u32) -> Arc<[Outcome]> {
-        if let Some(known) = self.answers.deliveries.get(&(node, envelope)) {
-            return known.clone();
-        }
-        let outcomes: Arc<[Outcome]> = self.deliver_alone(node, envelope).into();
-        self.verify_delivery(node, envelope, &outcomes);
-        self.answers.deliveries.insert((node, envelope), outcomes.clone());
-        outcomes
+    pub(crate) fn deliver(&self, node: u32, envelope: u32) -> Arc<[Outcome]> {
+        self.answers.deliveries.get(&(node, envelope)).unwrap_or_else(|| {
+            let outcomes = self.deliver_alone(node, envelope);
+            self.verify_delivery(node, envelope, &outcomes);
+            self.answers.deliveries.keep((node, envelope), outcomes.into())
+        })
     }
 
     /// What stands for the state of a node under all renamings of nodes in use, the identity first.
-    pub(crate) fn renamed_nodes(&mut self, node: u32) -> Arc<[u32]> {
-        answer(&self.answers.renamed_nodes, node).unwrap_or_else(|| {
-            let renamed = self.renamed_nodes_alone(node);
-            keep(&mut self.answers.renamed_nodes, node, renamed)
-        })
+    pub(crate) fn renamed_nodes(&self, node: u32) -> Arc<[u32]> {
+        let renamed = &self.answers.renamed_nodes;
+        renamed.get(&node).unwrap_or_else(|| renamed.keep(node, self.renamed_nodes_alone(node)))
     }
 
     /// An inbox under all renamings of nodes in use, the identity first.
-    pub(crate) fn renamed_inboxes(&mut self, inbox: u32) -> Arc<[u32]> {
-        answer(&self.answers.renamed_inboxes, inbox).unwrap_or_else(|| {
-            let renamed = self.renamed_inboxes_alone(inbox);
-            keep(&mut self.answers.renamed_inboxes, inbox, renamed)
-        })
+    pub(crate) fn renamed_inboxes(&self, inbox: u32) -> Arc<[u32]> {
+        let renamed = &self.answers.renamed_inboxes;
+        renamed.get(&inbox).unwrap_or_else(|| renamed.keep(inbox, self.renamed_inboxes_alone(inbox)))
     }
 }

@@ -6,11 +6,12 @@
 //! premise.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use algorithms::info::{Clients, Pace};
-use algorithms::{Algorithm, Case, ClientId, Erased, Renaming, SettingError, System};
+use algorithms::{Algorithm, Case, ClientId, Erased, NodeId, Renaming, SettingError, System};
 
+use super::shared::Answers;
 use super::{Envelope, Model, NodePart};
 use crate::fast_hash::FastSet;
 use crate::job::Symmetry;
@@ -33,10 +34,10 @@ pub(super) struct Renamings {
     clients: Arc<[Renaming]>,
     /// For each state of a node that was asked about: the one that stands for it and all others in which its
     /// clients have exchanged their numbers, and how many those are.
-    forms: Vec<Option<ClientForms>>,
-    verified: FastSet<Question>,
+    forms: Answers<u32, ClientForms>,
+    verified: Mutex<FastSet<Question>>,
     /// The first answer that differs between a part and a renamed part.
-    broken: Option<String>,
+    broken: OnceLock<String>,
 }
 
 /// The states of a node in which its clients have only exchanged their numbers.
@@ -152,15 +153,15 @@ impl Model {
         self.renamings = Some(Renamings {
             nodes: nodes.into(),
             clients: clients.into(),
-            forms: Vec::new(),
-            verified: FastSet::default(),
-            broken: None,
+            forms: Answers::default(),
+            verified: Mutex::default(),
+            broken: OnceLock::new(),
         });
         Ok(())
     }
 
     /// Whether the initial state looks the same after nodes were renamed.
-    fn keeps_start(&mut self, renaming: &Renaming) -> bool {
+    fn keeps_start(&self, renaming: &Renaming) -> bool {
         let start = self.start();
         let state = |node: u32| start.as_row().node(node as usize);
         (0..self.system.setting().nodes)
@@ -179,11 +180,11 @@ impl Model {
 
     /// Why the algorithm is not symmetric although it says so, if that was found.
     pub(crate) fn broken_symmetry(&self) -> Option<&str> {
-        self.renamings.as_ref()?.broken.as_deref()
+        self.renamings.as_ref()?.broken.get().map(String::as_str)
     }
 
     /// What stands for the state of a node under all renamings of nodes in use.
-    pub(super) fn renamed_nodes_alone(&mut self, node: u32) -> Arc<[u32]> {
+    pub(super) fn renamed_nodes_alone(&self, node: u32) -> Arc<[u32]> {
         let (nodes, clients) = (self.node_renamings(), self.client_renamings());
         let renamed = nodes.iter().map(|nodes| {
             let renamed = self.rename_nodes_in(node, nodes);
@@ -196,7 +197,7 @@ impl Model {
     }
 
     /// An inbox under all renamings of nodes in use.
-    pub(super) fn renamed_inboxes_alone(&mut self, inbox: u32) -> Arc<[u32]> {
+    pub(super) fn renamed_inboxes_alone(&self, inbox: u32) -> Arc<[u32]> {
         let (nodes, clients) = (self.node_renamings(), self.client_renamings());
         let renamed = nodes.iter().map(|nodes| {
             let renamed = self.rename_inbox(inbox, nodes);
@@ -209,18 +210,17 @@ impl Model {
     }
 
     /// In how many ways the clients of a node in this state can be numbered.
-    pub(crate) fn client_forms(&mut self, node: u32) -> u32 {
+    pub(crate) fn client_forms(&self, node: u32) -> u32 {
         self.forms(node).count
     }
 
     /// The state that stands for this one, and for all in which the clients have exchanged their numbers.
-    fn smallest_form(&mut self, node: u32) -> u32 {
+    fn smallest_form(&self, node: u32) -> u32 {
         self.forms(node).smallest
     }
 
-    fn forms(&mut self, node: u32) -> ClientForms {
-        let known = |renamings: &Renamings| renamings.forms.get(node as usize).copied().flatten();
-        if let Some(forms) = self.renamings.as_ref().and_then(known) {
+    fn forms(&self, node: u32) -> ClientForms {
+        if let Some(forms) = self.renamings.as_ref().and_then(|renamings| renamings.forms.get(&node)) {
             return forms;
         }
         let (nodes, clients) = (self.node_renamings(), self.client_renamings());
@@ -235,18 +235,19 @@ impl Model {
         all.sort_unstable();
         all.dedup();
         let forms = ClientForms { smallest: *all.first().unwrap_or(&node), count: all.len().max(1) as u32 };
-        if let Some(renamings) = &mut self.renamings {
-            renamings.forms.resize(self.nodes.values.len(), None);
-            all.into_iter().for_each(|form| renamings.forms[form as usize] = Some(forms));
+        if let Some(renamings) = &self.renamings {
+            for form in all {
+                renamings.forms.keep(form, forms);
+            }
         }
         forms
     }
 
-    fn rename_nodes_in(&mut self, node: u32, renaming: &Renaming) -> u32 {
+    fn rename_nodes_in(&self, node: u32, renaming: &Renaming) -> u32 {
         if renaming.is_identity() {
             return node;
         }
-        let mut part: NodePart = self.nodes.get(node).clone();
+        let mut part = NodePart::clone(&self.nodes.get(node));
         part.me = renaming.of(part.me);
         if let Some(state) = &mut part.node.state {
             state.rename(self.system.rules(), renaming);
@@ -254,35 +255,35 @@ impl Model {
         self.nodes.number(part)
     }
 
-    fn rename_clients_in(&mut self, node: u32, renaming: &Renaming) -> u32 {
+    fn rename_clients_in(&self, node: u32, renaming: &Renaming) -> u32 {
         if renaming.is_identity() {
             return node;
         }
-        let mut part: NodePart = self.nodes.get(node).clone();
+        let mut part = NodePart::clone(&self.nodes.get(node));
         part.node.rename_clients(renaming);
         self.nodes.number(part)
     }
 
-    fn rename_node(&mut self, node: u32, Exchange { nodes, clients }: Exchange<'_>) -> u32 {
+    fn rename_node(&self, node: u32, Exchange { nodes, clients }: Exchange<'_>) -> u32 {
         let node = self.rename_nodes_in(node, nodes);
         self.rename_clients_in(node, clients)
     }
 
-    fn rename_envelope(&mut self, envelope: u32, renaming: &Renaming) -> u32 {
+    fn rename_envelope(&self, envelope: u32, renaming: &Renaming) -> u32 {
         if renaming.is_identity() {
             return envelope;
         }
-        let mut envelope: Envelope = self.envelopes.get(envelope).clone();
+        let mut envelope = Envelope::clone(&self.envelopes.get(envelope));
         envelope.from = renaming.of(envelope.from);
         Erased::rename_message(&mut envelope.message, renaming);
         self.envelopes.number(envelope)
     }
 
-    fn rename_inbox(&mut self, inbox: u32, renaming: &Renaming) -> u32 {
+    fn rename_inbox(&self, inbox: u32, renaming: &Renaming) -> u32 {
         if renaming.is_identity() {
             return inbox;
         }
-        let (node, mut envelopes) = self.inboxes.get(inbox).clone();
+        let (node, mut envelopes) = <(NodeId, Vec<u32>)>::clone(&self.inboxes.get(inbox));
         for envelope in &mut envelopes {
             *envelope = self.rename_envelope(*envelope, renaming);
         }

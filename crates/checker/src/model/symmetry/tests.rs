@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 
 use algorithms::info::{Clients, Info, Kind, Needs, Tokens};
 use algorithms::properties::Terms;
@@ -180,7 +179,7 @@ fn explore<const FLAW: u8>(symmetry: Symmetry) -> Result<SearchResult, SettingEr
     let mut model = Model::new(system, &job.case);
     model.use_symmetry(symmetry).unwrap();
     let terms = Terms::new(&Greeters::<FLAW>::INFO, job.case.setting.tokens, Conditions::Reliable);
-    search(&Mutex::new(model), &job, terms, &|_| ControlFlow::Continue(()))
+    search(&model, &job, terms, &|_| ControlFlow::Continue(()))
 }
 
 fn refuse<const FLAW: u8>(symmetry: Symmetry, why: &str) {

@@ -3,6 +3,7 @@
 //! without symmetry, which asks about each of those parts as well.
 
 use algorithms::{Census, Property, Renaming};
+use sync::IgnorePoison;
 
 use super::super::{Cause, InboxInfo, Model, Move, NodeInfo, Outcome};
 use super::Exchange;
@@ -43,94 +44,96 @@ impl Cause {
 
 impl Model {
     /// Verifies that the node behaves as it does under every renaming.
-    pub(in crate::model) fn verify_node(&mut self, node: u32, info: &NodeInfo) {
+    pub(in crate::model) fn verify_node(&self, node: u32, info: &NodeInfo) {
         if !self.is_unverified(Question::Node(node)) {
             return;
         }
         let mut compared = FastSet::from_iter([node]);
-        self.for_each_exchange(|model, exchange| {
-            let other = model.rename_node(node, exchange);
-            model.is_unverified(Question::Node(other));
+        self.for_each_exchange(|exchange| {
+            let other = self.rename_node(node, exchange);
+            self.is_unverified(Question::Node(other));
             if !compared.insert(other) {
                 return;
             }
-            let found = model.node_alone(other);
+            let found = self.node_alone(other);
             let lists = [
                 (&info.moves, &found.moves),
                 (&info.when_busy, &found.when_busy),
                 (&info.when_silent, &found.when_silent),
             ];
             let mut alike = lists.into_iter().all(|(expected, found)| {
-                model.summaries(expected, Some(exchange)) == model.summaries(found, None)
+                self.summaries(expected, Some(exchange)) == self.summaries(found, None)
             });
             alike &= info.census.as_ref().map(|census| census.renamed(exchange.nodes)) == found.census;
             alike &= (info.done, info.fresh) == (found.done, found.fresh);
-            alike &= info.ticked.map(|ticked| model.rename_node(ticked, exchange)) == found.ticked;
+            alike &= info.ticked.map(|ticked| self.rename_node(ticked, exchange)) == found.ticked;
             if !alike {
-                model.report_unlike(&model.describe_node(node), exchange);
+                self.report_unlike(&self.describe_node(node), exchange);
             }
         });
     }
 
     /// Verifies that the inbox means what it means under every renaming. Messages name no clients, so renamed
     /// clients change nothing.
-    pub(in crate::model) fn verify_inbox(&mut self, inbox: u32, info: &InboxInfo) {
+    pub(in crate::model) fn verify_inbox(&self, inbox: u32, info: &InboxInfo) {
         if !self.is_unverified(Question::Inbox(inbox)) {
             return;
         }
         let mut compared = FastSet::from_iter([inbox]);
-        self.for_each_exchange(|model, exchange| {
-            let other = model.rename_inbox(inbox, exchange.nodes);
-            model.is_unverified(Question::Inbox(other));
+        self.for_each_exchange(|exchange| {
+            let other = self.rename_inbox(inbox, exchange.nodes);
+            self.is_unverified(Question::Inbox(other));
             if !compared.insert(other) {
                 return;
             }
-            let found = model.inbox_alone(other);
-            let expected = model.inbox_summary(info, Some(exchange.nodes));
-            if expected != model.inbox_summary(&found, None) {
-                model.report_unlike(MESSAGES, exchange);
+            let found = self.inbox_alone(other);
+            let expected = self.inbox_summary(info, Some(exchange.nodes));
+            if expected != self.inbox_summary(&found, None) {
+                self.report_unlike(MESSAGES, exchange);
             }
         });
     }
 
     /// Verifies that a message has the same effects on a node under every renaming.
-    pub(in crate::model) fn verify_delivery(&mut self, node: u32, envelope: u32, outcomes: &[Outcome]) {
+    pub(in crate::model) fn verify_delivery(&self, node: u32, envelope: u32, outcomes: &[Outcome]) {
         if !self.is_unverified(Question::Delivery(node, envelope)) {
             return;
         }
         let mut compared = FastSet::from_iter([(node, envelope)]);
-        self.for_each_exchange(|model, exchange| {
-            let to = model.rename_node(node, exchange);
-            let other = model.rename_envelope(envelope, exchange.nodes);
-            model.is_unverified(Question::Delivery(to, other));
+        self.for_each_exchange(|exchange| {
+            let to = self.rename_node(node, exchange);
+            let other = self.rename_envelope(envelope, exchange.nodes);
+            self.is_unverified(Question::Delivery(to, other));
             if !compared.insert((to, other)) {
                 return;
             }
-            let found = model.deliver_alone(to, other);
-            let summaries = |model: &mut Model, outcomes: &[Outcome], exchange| {
+            let found = self.deliver_alone(to, other);
+            let summaries = |outcomes: &[Outcome], exchange| {
                 let mut all: Vec<Summary> =
-                    outcomes.iter().map(|outcome| model.summary(None, outcome, exchange)).collect();
+                    outcomes.iter().map(|outcome| self.summary(None, outcome, exchange)).collect();
                 all.sort();
                 all
             };
-            if summaries(model, outcomes, Some(exchange)) != summaries(model, &found, None) {
-                let what = format!("{} to {}", model.envelope(envelope).1, model.describe_node(node));
-                model.report_unlike(&what, exchange);
+            if summaries(outcomes, Some(exchange)) != summaries(&found, None) {
+                let what = format!("{} to {}", self.envelope(envelope).message, self.describe_node(node));
+                self.report_unlike(&what, exchange);
             }
         });
     }
 
     /// Calls `verify` with every renaming in use except the identity.
-    fn for_each_exchange(&mut self, mut verify: impl FnMut(&mut Model, Exchange<'_>)) {
+    fn for_each_exchange(&self, verify: impl FnMut(Exchange<'_>)) {
         let (nodes, clients) = (self.node_renamings(), self.client_renamings());
         let all =
             nodes.iter().flat_map(|nodes| clients.iter().map(move |clients| Exchange { nodes, clients }));
-        all.skip(1).for_each(|exchange| verify(self, exchange));
+        all.skip(1).for_each(verify);
     }
 
     /// Whether a question has not been verified under all renamings. It is from now on.
-    fn is_unverified(&mut self, question: Question) -> bool {
-        self.renamings.as_mut().is_some_and(|renamings| renamings.verified.insert(question))
+    fn is_unverified(&self, question: Question) -> bool {
+        self.renamings
+            .as_ref()
+            .is_some_and(|renamings| renamings.verified.lock().ignore_poison().insert(question))
     }
 
     pub(super) fn describe_node(&self, node: u32) -> String {
@@ -138,24 +141,24 @@ impl Model {
     }
 
     /// A part and its renaming do not behave alike.
-    fn report_unlike(&mut self, what: &str, exchange: Exchange<'_>) {
+    fn report_unlike(&self, what: &str, exchange: Exchange<'_>) {
         self.report(&format!("renaming {exchange} changes more than names in what happens with {what}"));
     }
 
     /// A renaming cannot be undone, so a renamed part may stand for one that was never compared with it.
-    pub(super) fn report_lossy(&mut self, what: &str, exchange: Exchange<'_>) {
+    pub(super) fn report_lossy(&self, what: &str, exchange: Exchange<'_>) {
         self.report(&format!("renaming {exchange} and back changes {what}"));
     }
 
-    fn report(&mut self, why: &str) {
+    fn report(&self, why: &str) {
         let name = self.system.info().name;
-        let Some(renamings) = &mut self.renamings else { return };
-        renamings.broken.get_or_insert_with(|| {
+        let Some(renamings) = &self.renamings else { return };
+        renamings.broken.get_or_init(|| {
             format!("{name} is not symmetric here, although it says so: {why}. Explore it without --symmetry")
         });
     }
 
-    fn summaries(&mut self, moves: &[Move], exchange: Option<Exchange<'_>>) -> Vec<Summary> {
+    fn summaries(&self, moves: &[Move], exchange: Option<Exchange<'_>>) -> Vec<Summary> {
         let clients = exchange.map(|exchange| exchange.clients);
         let summary = |step: &Move| {
             self.summary(Some((step.cause.renamed(clients), step.cost)), &step.outcome, exchange)
@@ -166,7 +169,7 @@ impl Model {
     }
 
     fn summary(
-        &mut self,
+        &self,
         cause: Option<(Cause, Budget)>,
         outcome: &Outcome,
         exchange: Option<Exchange<'_>>,
@@ -184,7 +187,7 @@ impl Model {
         (cause, self.smallest_form(node), sends, outcome.notes, violated)
     }
 
-    fn inbox_summary(&mut self, info: &InboxInfo, renaming: Option<&Renaming>) -> InboxSummary {
+    fn inbox_summary(&self, info: &InboxInfo, renaming: Option<&Renaming>) -> InboxSummary {
         let InboxInfo { arrivals, census, ticked } = info;
         let Some(renaming) = renaming else {
             let mut arrivals = arrivals.clone();
