@@ -428,10 +428,12 @@ fn finish(
     stopped: Option<Stopped>,
     terms: &Terms,
 ) -> SearchResult {
-    let by_state = workers.iter_mut().find_map(|worker| worker.by_state.take());
-    let mut candidate = by_state.or_else(|| workers.iter_mut().find_map(|worker| worker.by_link.take()));
     let layout = workers[0].parts.layout;
     let way_to = |state| way_to(store, layout, root, state);
+    let by_state = workers.iter_mut().find_map(|worker| worker.by_state.take());
+    // After a violating link one more level is inspected, in which another thread may have found its first one.
+    let by_link = workers.iter_mut().filter_map(|worker| worker.by_link.take());
+    let mut candidate = by_state.or_else(|| by_link.min_by_key(|found| way_to(found.state).len()));
     let logs: Vec<&Log> = workers.iter().map(|worker| &worker.log).collect();
     if candidate.is_none() && stopped.is_none() && terms.asks(Property::EndReachable) {
         candidate = stuck_state(store, &logs, |state| way_to(state).len()).map(|state| Candidate {

@@ -4,4 +4,5 @@ mod partitioned;
 mod plain;
 mod suite;
 mod symmetry;
+mod threads;
 mod verdicts;
