@@ -65,6 +65,17 @@ fn a_cluster_on_three_machines_begins_restarts_grows_and_shrinks_as_the_manual_s
             "tokenwood node --data tokenwood-3 --ca ca.pem --certificate node-3.pem --key node-3.key --join tw2-",
         ],
     );
+    has("node4.out", &["node 3 listens at 10.78.0.4:7700 for peers, at 0.0.0.0:7710 for clients"]);
+    has("status-four.out", &["0     a:7710", "3     10.78.0.4:7710  reaches all"]);
+    has("list.out", &["4     24 h"]);
+    has("list-after.out", &["No invitation is open."]);
+    has("remove.out", &["Node 3 is removed."]);
+    assert!(!read("members-end.out").contains("\n3 "), "{}", read("members-end.out"));
+    what_is_refused(has);
+}
+
+/// What cannot be is told at the start, and what is not encrypted gets nothing.
+fn what_is_refused(has: impl Fn(&str, &[&str])) {
     has(
         "plain.out",
         &["other machines could connect to d:7700 (peers) without encryption", "say --insecure", "exit 2"],
@@ -74,13 +85,6 @@ fn a_cluster_on_three_machines_begins_restarts_grows_and_shrinks_as_the_manual_s
         &["is the certificate of tokenwood://tokenwood/node/1, and this is node 0", "exit 2"],
     );
     has("plain-client.out", &["exit 69"]);
-    has("node4.out", &["node 3 listens at 10.78.0.4:7700 for peers, at 0.0.0.0:7710 for clients"]);
-    has("status-four.out", &["0     a:7710", "3     10.78.0.4:7710  reaches all"]);
-    has("list.out", &["4     24 h"]);
-    has("list-after.out", &["No invitation is open."]);
-    has("remove.out", &["Node 3 is removed."]);
-    assert!(!read("members-end.out").contains("\n3 "), "{}", read("members-end.out"));
-
     has(
         "loopback-clients.out",
         &["127.0.0.1:7710", "node 1 is on another one", "--advertise HOST:PORT", "exit 2"],
