@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use service::member::ConnectionId;
 use service::protocol::ToClient;
-use service::{Acquire, Reply, RequestOutcome, SessionId};
+use service::{Acquire, Reply, RequestOutcome, SessionHandle, SessionId};
 use sync::IgnorePoison;
 use tokenwood::{Asked, Backend, Error, Grant, Losses, Refusal, Waiters, Waits};
 use tokio::sync::watch;
@@ -100,7 +100,7 @@ impl Backend for Owned {
     }
 
     /// Sessions of this process end with it.
-    fn detach(&self, _request: u64) -> Option<(String, SessionId)> {
+    fn detach(&self, _request: u64) -> Option<(String, SessionHandle)> {
         None
     }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::Identity;
 use service::member::{ControlPlane, Environment};
+use service::session_key::KEY_BYTES;
 use service::view::{View, ViewMember};
+use service::{Identity, SessionKey};
 use tokio::sync::mpsc;
 
 use crate::host::{Door, Shared};
@@ -70,5 +71,12 @@ impl Environment for Around<'_> {
         // A leader without a majority does not lead.
         let leader = control.leader().filter(|_| voters_there.majority);
         ControlPlane { leader, voters: control.voters(), nodes: control.nodes(), voters_there }
+    }
+
+    fn session_key(&self) -> SessionKey {
+        let mut bytes = [0; KEY_BYTES];
+        // A key that could be guessed would be worse than no node.
+        getrandom::getrandom(&mut bytes).expect("the operating system has random bytes");
+        SessionKey::new(bytes)
     }
 }

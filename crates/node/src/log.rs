@@ -34,6 +34,7 @@ pub(crate) struct Log {
     greetings: Limiter,
     no_connections: Limiter,
     not_accepted: Limiter,
+    wrong_keys: Limiter,
 }
 
 impl Log {
@@ -170,6 +171,11 @@ fn say(shared: &Shared, note: Note) {
             at_once = released.at_once,
             "{released}"
         ),
+        Note::WrongKey { by } => {
+            if shared.log.wrong_keys.allows(Instant::now()) {
+                warn!(target: "audit", node, by, "a client at {by} named a session with a wrong key");
+            }
+        }
         Note::Breach { peer, why } => {
             let why = shown(&why);
             error!(target: "node", node, peer, "node {peer} broke the protocol and was disconnected: {why}");

@@ -11,7 +11,7 @@ use node::LocalCluster;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
 use service::session::Promise;
-use service::{Reply, RequestOutcome, SessionId};
+use service::{Reply, RequestOutcome, SessionId, SessionKey};
 use sync::IgnorePoison;
 use tokenwood::{Filter, Guard, Options, Tokenwood};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -122,7 +122,12 @@ const QUESTIONS: u64 = 1_000;
 
 /// So many questions for that list.
 fn questions() -> Vec<ToNode> {
-    (0..QUESTIONS).map(|number| ToNode::Ask { number, question: Question::List(None) }).collect()
+    (0..QUESTIONS)
+        .map(|number| ToNode::Ask {
+            number,
+            question: Question::List { filter: Filter::default(), after: None },
+        })
+        .collect()
 }
 
 /// Runs a test on a thread of its own. If that never yields, the test fails all the same.
@@ -213,7 +218,7 @@ async fn grant(stream: &mut TcpStream, ttl: Duration) {
     let session = SessionId { node: 0, incarnation: 1, number: 1 };
     let lasts = ttl.as_nanos() as u64;
     let promise = Promise { sequence: 0, lasts, kept: lasts };
-    frame::put(VERSION, &ToClient::Opened { session, promise }, &mut bytes);
+    frame::put(VERSION, &ToClient::Opened { session, key: SessionKey::new([0; 16]), promise }, &mut bytes);
     says(stream, VERSION, &mut bytes).await;
     let outcome = RequestOutcome::Granted(service::Grant { slot: 0, fence: 1, group: 0 });
     frame::put(VERSION, &ToClient::Reply(Reply { session, request: 1, outcome }), &mut bytes);

@@ -17,6 +17,7 @@ use crate::label::Label;
 use crate::protocol::{ToClient, ToNode};
 use crate::refusal::Refusal;
 use crate::session::{Promise, SHORTEST_TTL, SessionId};
+use crate::session_key::SessionHandle;
 use crate::time::Time;
 
 /// Holders are told this long before a promise ends, or a twentieth of it if that is longer: telling them
@@ -31,7 +32,7 @@ pub struct Client {
     label: Option<Label>,
     /// How long the last promise lasted.
     promised: Duration,
-    session: Option<SessionId>,
+    session: Option<SessionHandle>,
     /// When each keep-alive that is not answered was sent.
     sent: BTreeMap<u64, Time>,
     sequence: u64,
@@ -99,7 +100,7 @@ impl Client {
 
     /// Its id, once it is open.
     pub fn session(&self) -> Option<SessionId> {
-        self.session
+        self.session.map(|session| session.id)
     }
 
     /// The ttl: how long the session lives without keep-alives.
@@ -139,7 +140,7 @@ impl Client {
 
     /// Detaches the session: the node keeps its grant until the session has had no keep-alive for its ttl.
     /// `None`, and nothing changes, unless the session holds only by this request, and waits for nothing.
-    pub fn detach(&mut self, request: u64) -> Option<(SessionId, Grant)> {
+    pub fn detach(&mut self, request: u64) -> Option<(SessionHandle, Grant)> {
         let grant = *self.held.get(&request)?;
         if self.held.len() > 1 || !self.asked.is_empty() {
             return None;
@@ -219,21 +220,21 @@ impl Client {
             return Some(News::Lost);
         }
         match heard {
-            ToClient::Opened { session, promise } if self.session.is_none() => {
-                self.session = Some(*session);
+            ToClient::Opened { session, key, promise } if self.session.is_none() => {
+                self.session = Some(SessionHandle { id: *session, key: *key });
                 self.promised(*promise, now);
                 Some(News::Opened)
             }
             ToClient::NotOpened(refusal) if self.session.is_none() => Some(News::NotOpened(refusal.clone())),
-            ToClient::Promise { session, promise } if Some(*session) == self.session => {
+            ToClient::Promise { session, promise } if Some(*session) == self.session() => {
                 self.promised(*promise, now);
                 None
             }
-            ToClient::SessionGone { session } if Some(*session) == self.session => {
+            ToClient::SessionGone { session } if Some(*session) == self.session() => {
                 self.end();
                 Some(News::Lost)
             }
-            ToClient::Reply(reply) if Some(reply.session) == self.session => {
+            ToClient::Reply(reply) if Some(reply.session) == self.session() => {
                 self.replied(reply.request, &reply.outcome)
             }
             _ => None,
@@ -295,10 +296,13 @@ mod tests {
     use super::*;
     use crate::core::{Reply, Timeout};
     use crate::name::Definition;
+    use crate::session_key::SessionKey;
     use crate::want::Want;
 
     const SECOND: u64 = 1_000_000_000;
     const ID: SessionId = SessionId { node: 0, incarnation: 1, number: 1 };
+    const KEY: SessionKey = SessionKey::new([7; 16]);
+    const HANDLE: SessionHandle = SessionHandle { id: ID, key: KEY };
 
     fn promise(sequence: u64, lasts: u64) -> Promise {
         Promise { sequence, lasts, kept: lasts }
@@ -310,7 +314,7 @@ mod tests {
             client.connected(Time(5 * SECOND)),
             [ToNode::Open { ttl: Duration::from_secs(10), label: None }]
         );
-        let opened = ToClient::Opened { session: ID, promise: promise(0, 10 * SECOND) };
+        let opened = ToClient::Opened { session: ID, key: KEY, promise: promise(0, 10 * SECOND) };
         assert_eq!(client.hear(&opened, Time(9 * SECOND)), Some(News::Opened));
         client
     }
@@ -365,7 +369,7 @@ mod tests {
     fn a_grant_after_giving_up_is_not_believed() {
         let mut client = opened();
         let (request, _) = client.acquire(ask()).unwrap();
-        assert_eq!(client.cancel(request), Some(ToNode::Cancel { session: ID, request }));
+        assert_eq!(client.cancel(request), Some(ToNode::Cancel { session: HANDLE, request }));
         assert_eq!(client.hear(&granted(request), Time(6 * SECOND)), None);
     }
 
@@ -376,7 +380,7 @@ mod tests {
         client.hear(&granted(first), Time(6 * SECOND));
         let release = client.release(first).unwrap();
         let (_, second) = client.acquire(ask()).unwrap();
-        let keep_alive = |sequence| ToNode::KeepAlive { session: ID, sequence, settled: 1 };
+        let keep_alive = |sequence| ToNode::KeepAlive { session: HANDLE, sequence, settled: 1 };
         assert_eq!(client.connected(Time(7 * SECOND)), [release, second.clone(), keep_alive(1)]);
         // The answer to that keep-alive confirms the release.
         client.hear(&ToClient::Promise { session: ID, promise: promise(1, SECOND) }, Time(8 * SECOND));
@@ -392,7 +396,7 @@ mod tests {
         let (second, _) = client.acquire(ask()).unwrap();
         assert_eq!(client.detach(first), None, "it waits for something else");
         client.cancel(second);
-        assert_eq!(client.detach(first), Some((ID, Grant { slot: 0, fence: 7, group: 0 })));
+        assert_eq!(client.detach(first), Some((HANDLE, Grant { slot: 0, fence: 7, group: 0 })));
         assert!(!client.is_within_promise(Time(6 * SECOND)));
         assert_eq!((client.release(first), client.end()), (None, None), "the node is told nothing");
     }

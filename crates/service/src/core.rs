@@ -45,6 +45,7 @@ pub use messages::{Acquire, Counts, Effects, PeerContent, PeerMessage, Reply, Re
 pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, Status};
 pub use revoking::{Revocation, Revoked};
+pub use sessions::Opening;
 
 /// This much that is due is done in one call, so that no client waits for all of it.
 const AT_ONCE: usize = 1024;

@@ -1,6 +1,7 @@
 //! Events at a node, for watchers.
 
 use std::fmt;
+use std::ops;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +46,16 @@ pub enum Event {
     },
     /// A grant was revoked by a forced release.
     ForceReleased(ForceReleased),
+}
+
+impl Event {
+    /// The name that it is about; the end of a session is about none.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Event::Client { name, .. } | Event::ForceReleased(ForceReleased { name, .. }) => Some(name),
+            Event::SessionEnded { .. } => None,
+        }
+    }
 }
 
 /// A grant that is revoked by a forced release, and who requested that.
@@ -127,16 +138,75 @@ impl Filter {
         self.names.iter().chain(&self.prefixes).map(|name| (name.len() + size_of::<String>()) as u64).sum()
     }
 
+    /// Whether the filter shows this name.
+    pub fn shows_name(&self, name: &str) -> bool {
+        self.is_empty()
+            || self.names.iter().any(|named| **named == *name)
+            || self.prefixes.iter().any(|prefix| name.starts_with(&**prefix))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.prefixes.is_empty()
+    }
+
+    /// What the filter shows as parts of the ordered names, upwards: no name is in two of them.
+    pub(crate) fn stretches(&self) -> Vec<Stretch<'_>> {
+        if self.is_empty() {
+            return vec![Stretch::Prefix("")];
+        }
+        let mut prefixes: Vec<&str> = self.prefixes.iter().map(|prefix| &**prefix).collect();
+        prefixes.sort_unstable();
+        // What begins with a prefix comes right behind it.
+        prefixes.dedup_by(|next, kept| next.starts_with(*kept));
+        let is_in_prefix = |name: &str| prefixes.iter().any(|prefix| name.starts_with(*prefix));
+        let names = self.names.iter().map(|name| &**name).filter(|name| !is_in_prefix(name));
+        let mut stretches: Vec<Stretch<'_>> = names.map(Stretch::Name).collect();
+        stretches.extend(prefixes.iter().copied().map(Stretch::Prefix));
+        stretches.sort_unstable_by_key(|stretch| stretch.begin());
+        stretches.dedup();
+        stretches
+    }
+
     /// Whether the filter shows this event. The end of a session has no name: only an empty filter shows it.
     pub fn shows(&self, event: &Event) -> bool {
-        if self.names.is_empty() && self.prefixes.is_empty() {
-            return true;
+        match event.name() {
+            Some(name) => self.shows_name(name),
+            None => self.is_empty(),
         }
-        let (Event::Client { name, .. } | Event::ForceReleased(ForceReleased { name, .. })) = event else {
-            return false;
-        };
-        self.names.iter().any(|named| **named == **name)
-            || self.prefixes.iter().any(|prefix| name.starts_with(&**prefix))
+    }
+}
+
+/// A part of the ordered names that a filter shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stretch<'a> {
+    /// This name.
+    Name(&'a str),
+    /// All names that begin so.
+    Prefix(&'a str),
+}
+
+impl<'a> Stretch<'a> {
+    fn begin(self) -> &'a str {
+        match self {
+            Stretch::Name(begin) | Stretch::Prefix(begin) => begin,
+        }
+    }
+
+    /// Where to look for its first name: a page before may have ended with a name, and looked at all of it or not.
+    pub(crate) fn begin_after(self, ended: Option<(&'a str, bool)>) -> ops::Bound<&'a str> {
+        match ended {
+            Some((name, true)) if name >= self.begin() => ops::Bound::Excluded(name),
+            Some((name, false)) if name > self.begin() => ops::Bound::Included(name),
+            _ => ops::Bound::Included(self.begin()),
+        }
+    }
+
+    /// Whether a name at or behind its beginning is in it.
+    pub(crate) fn contains(self, name: &str) -> bool {
+        match self {
+            Stretch::Name(only) => name == only,
+            Stretch::Prefix(prefix) => name.starts_with(prefix),
+        }
     }
 }
 

@@ -139,6 +139,11 @@ pub enum Note {
     },
     /// An operator released a grant by force.
     ForceReleased(ForceReleased),
+    /// A client named a session with a key that is not its own.
+    WrongKey {
+        /// Where the client is.
+        by: String,
+    },
     /// A peer broke the rules.
     Breach {
         /// The id of the peer.

@@ -17,6 +17,7 @@ use crate::label::Label;
 use crate::name::Definition;
 use crate::refusal::Refusal;
 use crate::session::{Promise, SessionId};
+use crate::session_key::{SessionHandle, SessionKey};
 
 /// The first bytes of every connection of a client.
 pub const MAGIC: [u8; 8] = CLIENT_MAGIC;
@@ -25,7 +26,7 @@ pub const MAGIC: [u8; 8] = CLIENT_MAGIC;
 pub const GREETING: u8 = 0;
 
 /// The versions of this protocol that this program speaks, the lowest and the highest.
-pub const VERSIONS: (u8, u8) = (2, 2);
+pub const VERSIONS: (u8, u8) = (3, 3);
 
 /// The first frame of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +79,7 @@ pub enum ToNode {
     /// Keeps a session alive. The node answers over the connection that this came over.
     KeepAlive {
         /// The session of the client.
-        session: SessionId,
+        session: SessionHandle,
         /// The number of the keep-alive, higher than all before. The promise names it.
         sequence: u64,
         /// The client has received the replies to all requests up to this one: the node need not keep them.
@@ -87,21 +88,21 @@ pub enum ToNode {
     /// Requests a grant.
     Acquire {
         /// The session of the client.
-        session: SessionId,
+        session: SessionHandle,
         /// The request.
         ask: Acquire,
     },
     /// Cancels a request.
     Cancel {
         /// The session of the client.
-        session: SessionId,
+        session: SessionHandle,
         /// The client's number for the request.
         request: u64,
     },
     /// Releases a grant.
     Release {
         /// The session of the client.
-        session: SessionId,
+        session: SessionHandle,
         /// The number of the request that was granted.
         request: u64,
         /// The fence of the grant.
@@ -110,7 +111,7 @@ pub enum ToNode {
     /// Ends a session with everything in it.
     Close {
         /// The session.
-        session: SessionId,
+        session: SessionHandle,
     },
     /// Asks a question. [`ToClient::QuestionAnswer`] follows.
     Ask {
@@ -175,8 +176,13 @@ pub enum OrderDone {
 pub enum Question {
     /// The status of the node, and the members of its cluster.
     Status,
-    /// Holders and waiters at this node: a page, after the one that ended here.
-    List(Option<Cursor>),
+    /// Holders and waiters at this node: a page of the names that the filter shows.
+    List {
+        /// Which names.
+        filter: Filter,
+        /// Where the page before ended.
+        after: Option<Cursor>,
+    },
     /// What this node knows of a name.
     Inspect {
         /// The name.
@@ -286,6 +292,8 @@ pub enum ToClient {
     Opened {
         /// The session.
         session: SessionId,
+        /// The key of the session: every frame of the client about the session carries it.
+        key: SessionKey,
         /// How long the client may hold its grants, counted from when it asked.
         promise: Promise,
     },

@@ -14,6 +14,7 @@ use crate::core::AccountId;
 use crate::defect::Defect;
 use crate::label::Label;
 use crate::refusal::Refusal;
+use crate::session_key::SessionKey;
 use crate::time::{Time, certainly};
 
 /// The shortest time to live that a session can have: what is shorter would be lost to a short pause.
@@ -35,6 +36,15 @@ pub struct SessionId {
     pub number: u64,
 }
 
+impl SessionId {
+    /// The same, with a number that no session ever has.
+    #[must_use]
+    pub(crate) fn of_no_session(self) -> SessionId {
+        // Numbers are counted from 1.
+        SessionId { number: 0, ..self }
+    }
+}
+
 /// What a node knows of a session.
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -44,6 +54,8 @@ pub struct Session {
     pub ttl: Option<Duration>,
     /// Who its client is, as it says itself.
     label: Option<Box<Label>>,
+    /// What its client has to show; `None` for clients in this process, which use no connection.
+    key: Option<SessionKey>,
     /// Until then the client may hold its grants, whatever its clock.
     promised_until: Time,
     /// Until then what it holds is kept for it, even if less could be promised.
@@ -84,6 +96,7 @@ impl Session {
             account: None,
             ttl,
             label: None,
+            key: None,
             promised_until: Time(0),
             kept_until: Time(0),
             over_at: None,
@@ -102,6 +115,16 @@ impl Session {
     /// The same, of a client that says who it is.
     pub(crate) fn labelled(self, label: Option<Label>) -> Session {
         Session { label: label.map(Box::new), ..self }
+    }
+
+    /// The same, and its client has to show this key.
+    pub(crate) fn locked_by(self, key: Option<SessionKey>) -> Session {
+        Session { key, ..self }
+    }
+
+    /// Whether a client that shows this key is its own. No client far away has a session of this process.
+    pub(crate) fn is_opened_by(&self, key: &SessionKey) -> bool {
+        self.key.as_ref().is_some_and(|own| own == key)
     }
 
     /// Who its client is.

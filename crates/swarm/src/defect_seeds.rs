@@ -21,7 +21,7 @@ const fn shows(defect: Defect, seed: u64, with: &'static str) -> DefectSeed {
 }
 
 /// One for each defect.
-pub const DEFECT_SEEDS: [DefectSeed; 43] = [
+pub const DEFECT_SEEDS: [DefectSeed; 44] = [
     shows(
         Defect::CountedFromReceipt,
         436,
@@ -72,6 +72,7 @@ pub const DEFECT_SEEDS: [DefectSeed; 43] = [
     shows(Defect::FreedOnDisconnect, 1, ""),
     shows(Defect::ToldWithoutLease, 613, RECONNECTS),
     shows(Defect::ForcedAtOnce, 0, "forces=20"),
+    shows(Defect::KeyNotChecked, 7, "strangers=50,names=1,section=3000"),
     shows(Defect::SessionMoves, 1, ""),
     shows(Defect::ClientCountsFromReceipt, 243, SLOW),
     shows(Defect::ReplyNotMatched, 552, SLOWER),
@@ -112,7 +113,7 @@ impl DefectSeed {
 
     /// The plan from any seed, with or without the defect.
     pub fn plan(&self, seed: u64, defect: Option<Defect>) -> Plan {
-        let mut plan = Plan { defect, resizes: 0, forces: 0, ..Plan::drawn(seed) };
+        let mut plan = Plan { defect, resizes: 0, forces: 0, strangers: 0, ..Plan::drawn(seed) };
         plan.adjust(self.with).expect("what is written here can be planned");
         plan
     }

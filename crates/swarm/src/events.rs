@@ -71,6 +71,8 @@ pub(crate) enum Event {
     Lasts,
     /// A stranger sends invalid frames.
     Nonsense,
+    /// A stranger guesses the numbers of sessions.
+    Guess,
     /// A peer sends what no honest peer sends.
     Lie,
     /// A watcher reads, or stops reading for a while.

@@ -26,6 +26,7 @@ mod plan;
 mod run;
 mod shrink;
 mod simulated_client;
+mod strangers;
 mod voters;
 mod watchers;
 

@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use random::Random;
 use service::member::{self, ConnectionId, Effect, Environment, LeaderReply, Setup};
 use service::registry::{MemberEntry, Registry};
+use service::session_key::KEY_BYTES;
 use service::view::View;
-use service::{Config, Defect, Member, PeerMessage, Time};
+use service::{Config, Defect, Member, PeerMessage, SessionKey, Time};
 
 use crate::clock::{Clock, WhilePaused};
 use crate::events::Event;
 use crate::plan::Plan;
-use crate::run::{Reader, Run};
+use crate::run::{KEYS, Reader, Run};
 
 /// The first id: not 0, so that ids and indices differ.
 pub(crate) const FIRST: u32 = 100;
@@ -110,6 +112,14 @@ impl Environment for Around<'_> {
     fn control_plane(&self) -> member::ControlPlane {
         let leader = self.run.control.leader().map(|leadership| leadership.node);
         member::ControlPlane { leader, ..member::ControlPlane::default() }
+    }
+
+    /// From the seed, the node and the moment: no two sessions have the same, and nothing is drawn for it.
+    fn session_key(&self) -> SessionKey {
+        let Around { run, node } = *self;
+        let (seed, mut bytes) = (run.seed ^ run.now.0.rotate_left(24), [0; KEY_BYTES]);
+        Random::stream(seed, KEYS + node as u64).fill(&mut bytes);
+        SessionKey::new(bytes)
     }
 }
 

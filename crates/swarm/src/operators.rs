@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::core::{Listing, Timeout};
+use service::event::Filter;
 use service::leases;
 use service::member::{ConnectionId, ControlPlaneError};
 use service::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
 use service::registry::{Applied, Entry};
-use service::{Acquire, Definition, SessionId, Want};
+use service::{Acquire, Definition, SessionHandle, SessionId, SessionKey, Want};
 
 use crate::events::Event;
 use crate::run::{Reader, Run};
@@ -19,7 +20,7 @@ const MOST_SLOTS: u64 = 5;
 
 impl Run {
     /// A running node, and a new connection to it.
-    fn operator(&mut self) -> Option<(usize, ConnectionId)> {
+    pub(crate) fn operator(&mut self) -> Option<(usize, ConnectionId)> {
         let runs = |node: &usize| self.processes[*node].member.is_some();
         let nodes: Vec<usize> = (0..self.processes.len()).filter(runs).collect();
         let node = *nodes.get(self.below(nodes.len() as u64) as usize)?;
@@ -29,7 +30,7 @@ impl Run {
         Some((node, connection))
     }
 
-    fn order(&mut self, node: usize, connection: ConnectionId, said: ToNode) -> Vec<ToClient> {
+    pub(crate) fn order(&mut self, node: usize, connection: ConnectionId, said: ToNode) -> Vec<ToClient> {
         self.at_node(node, |member, environment, now, effects| {
             member.hear(connection, said, environment, now, effects);
         });
@@ -106,7 +107,11 @@ impl Run {
     /// An operator lists the grants at a node, and releases one of them by force.
     pub(crate) fn force(&mut self) {
         let Some((node, connection)) = self.operator() else { return };
-        let told = self.order(node, connection, ToNode::Ask { number: 1, question: Question::List(None) });
+        let told = self.order(
+            node,
+            connection,
+            ToNode::Ask { number: 1, question: Question::List { filter: Filter::default(), after: None } },
+        );
         let listings = told.into_iter().flat_map(|frame| match frame {
             ToClient::QuestionAnswer { answer: QuestionAnswer::List(page), .. } => page.listings,
             _ => Vec::new(),
@@ -166,9 +171,10 @@ impl Run {
     }
 
     fn absurd(&mut self) -> ToNode {
-        // Sessions of others have low numbers, which a stranger does not guess.
+        // Sessions of others have low numbers: guesses are in `strangers`.
         let (incarnation, number) = (self.odd_number(), 1_000_000 + self.odd_number() / 2);
-        let session = SessionId { node: 100 + self.below(3) as u32, incarnation, number };
+        let id = SessionId { node: 100 + self.below(3) as u32, incarnation, number };
+        let session = SessionHandle { id, key: SessionKey::new([0xff; 16]) };
         let (request, fence) = (self.odd_number(), self.odd_number());
         match self.below(9) {
             0 => ToNode::Open { ttl: [Duration::ZERO, Duration::MAX][self.below(2) as usize], label: None },

@@ -52,6 +52,8 @@ pub struct Plan {
     pub watchers: u32,
     /// How many times a stranger sends invalid frames.
     pub nonsense: u32,
+    /// How many times a stranger guesses the numbers of sessions.
+    pub strangers: u32,
     /// How many times a peer sends invalid messages.
     pub lies: u32,
     /// One in this many messages between leaders and nodes is slow, and some nodes learn late of new views
@@ -104,6 +106,7 @@ impl Default for Plan {
             forces: 0,
             watchers: 0,
             nonsense: 0,
+            strangers: 0,
             lies: 0,
             late_news: 0,
             slice: 0,
@@ -160,12 +163,13 @@ impl Plan {
             watchers: [0, 0, 1, 3][below(4) as usize],
             nonsense: [0, 0, 5, 50][below(4) as usize],
             lies: [0, 0, 0, 2][below(4) as usize],
+            strangers: [0, 0, 5, 50][below(4) as usize],
             defect: None,
         }
     }
 
     /// The names that can be set: durations are in milliseconds, booleans are 1 or 0.
-    pub const KEYS: [&str; 32] = [
+    pub const KEYS: [&str; 33] = [
         "nodes",
         "clients",
         "names",
@@ -186,6 +190,7 @@ impl Plan {
         "forces",
         "watchers",
         "nonsense",
+        "strangers",
         "lies",
         "late-news",
         "slice",
@@ -271,6 +276,7 @@ impl Plan {
             "forces" => &mut self.forces,
             "watchers" => &mut self.watchers,
             "nonsense" => &mut self.nonsense,
+            "strangers" => &mut self.strangers,
             "lies" => &mut self.lies,
             "late-news" => &mut self.late_news,
             "slice" => &mut self.slice,

@@ -26,6 +26,8 @@ pub(crate) const CLIENTS: usize = 1000;
 pub(crate) const PLAN: u64 = 0;
 const RUN: u64 = 1;
 pub(crate) const VOTERS: u64 = 2;
+/// The keys of sessions: a stream for each node.
+pub(crate) const KEYS: u64 = 3;
 
 pub(crate) const TTL: Duration = Duration::from_secs(2);
 
@@ -139,6 +141,7 @@ impl Run {
         let Plan {
             stalls, naps, joins, leaves, lease_changes, resizes, forces, nonsense, lies, split, ..
         } = self.plan;
+        let strangers = self.plan.strangers;
         for (count, fault) in [
             (cuts, Event::Cut),
             (deaths, Event::Die),
@@ -156,6 +159,7 @@ impl Run {
             (forces, Event::Force),
             (nonsense, Event::Nonsense),
             (lies, Event::Lie),
+            (strangers, Event::Guess),
         ] {
             for _ in 0..count {
                 let at = self.below(lasts.as_nanos() as u64);
@@ -290,6 +294,7 @@ impl Run {
             Event::Define => self.define(),
             Event::Force => self.force(),
             Event::Nonsense => self.nonsense(),
+            Event::Guess => self.guess(),
             Event::Lie => self.lie(),
             Event::Crash => self.crash(),
             Event::Pause => self.pause(),
@@ -382,7 +387,7 @@ impl Run {
             Note::Entered { epoch, .. } => {
                 self.outcome.log.push(format!("{} node {node} enters view {epoch}", self.now.0));
             }
-            Note::NoLease { .. } | Note::ForceReleased(_) | Note::Breach { .. } => {}
+            Note::NoLease { .. } | Note::ForceReleased(_) | Note::Breach { .. } | Note::WrongKey { .. } => {}
         }
     }
 

@@ -189,9 +189,10 @@ impl Admin {
         }
     }
 
-    /// A page of the clients that hold or wait at the node, after this one. [`Admin::list`] gets all of them.
-    pub async fn list_page(&mut self, after: Option<Cursor>) -> Result<Page, Error> {
-        match self.ask(Question::List(after)).await? {
+    /// A page of the clients that hold or wait at the node for the names that the filter shows, after this one.
+    /// [`Admin::list_matching`] gets all of them.
+    pub async fn list_page(&mut self, filter: Filter, after: Option<Cursor>) -> Result<Page, Error> {
+        match self.ask(Question::List { filter, after }).await? {
             QuestionAnswer::List(page) => Ok(page),
             other => Err(self.unexpected(other)),
         }
@@ -200,9 +201,14 @@ impl Admin {
     /// All clients that hold or wait at the node, by name. A client that comes or goes during the listing may
     /// be in it or not; any other client is in it once.
     pub async fn list(&mut self) -> Result<Vec<Listing>, Error> {
+        self.list_matching(Filter::default()).await
+    }
+
+    /// The same for the names that the filter shows. The node looks at no others.
+    pub async fn list_matching(&mut self, filter: Filter) -> Result<Vec<Listing>, Error> {
         let mut listings = Listings::default();
         loop {
-            let page = self.list_page(listings.next.clone()).await?;
+            let page = self.list_page(filter.clone(), listings.next.clone()).await?;
             if !listings.add(page).map_err(|why| self.no_answer(why))? {
                 return Ok(listings.sorted());
             }

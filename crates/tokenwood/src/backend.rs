@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use service::client::Grant;
-use service::{Acquire, SessionId};
+use service::{Acquire, SessionHandle};
 use tokio::sync::watch;
 
 use crate::Error;
@@ -31,7 +31,7 @@ pub trait Backend: Send + Sync + 'static {
     fn leave(&self, request: u64);
 
     /// Lets go of the session without ending it, if this request is all it is for. Returns where it is.
-    fn detach(&self, request: u64) -> Option<(String, SessionId)>;
+    fn detach(&self, request: u64) -> Option<(String, SessionHandle)>;
 
     /// How it got in.
     fn access(&self) -> Access {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use service::client::promised_until;
 use service::protocol::{ToClient, ToNode};
-use service::{Refusal, Reply, RequestOutcome, SessionId};
+use service::{Refusal, Reply, RequestOutcome, SessionHandle, SessionId};
 
 use crate::access::Access;
 use crate::admin::Admin;
@@ -23,17 +23,19 @@ use transport::clock;
 /// matters, let the protected resource check fences ([`crate::fence::Gate`]), or let a program hold the lock
 /// itself and learn of its loss ([`crate::Guard::lost`]).
 ///
-/// As text it is `node.incarnation.session.request.fence@host:port`, which shells leave as it is:
+/// As text it is `node.incarnation.session.request.fence.key@host:port`, which shells leave as it is. **The text is a secret**:
+/// a program that has it can renew and release the grant. `Debug` does not show the key.
 ///
 /// ```
-/// let grant: tokenwood::Detached = "0.17.5.1.1099511627777@127.0.0.1:7710".parse().unwrap();
+/// let text = "0.17.5.1.1099511627777.000102030405060708090a0b0c0d0e0f@127.0.0.1:7710";
+/// let grant: tokenwood::Detached = text.parse().unwrap();
 /// assert_eq!(grant.fence(), 1_099_511_627_777);
-/// assert_eq!(grant.to_string(), "0.17.5.1.1099511627777@127.0.0.1:7710");
+/// assert_eq!(grant.to_string(), text);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detached {
     pub(crate) endpoint: String,
-    pub(crate) session: SessionId,
+    pub(crate) session: SessionHandle,
     pub(crate) request: u64,
     pub(crate) fence: u64,
 }
@@ -51,7 +53,7 @@ impl Detached {
 
     /// Prolongs it by the time to live of its session. Returns for how long it is held from now on.
     pub async fn renew(&self, access: &Access) -> Result<Duration, Error> {
-        let mut admin = Admin::connect_to(self.session.node, &self.endpoint, access).await?;
+        let mut admin = Admin::connect_to(self.session.id.node, &self.endpoint, access).await?;
         let sent = clock::now();
         let lasts = self.keep_alive(&mut admin, &[]).await?;
         Ok(promised_until(sent, lasts) - clock::now())
@@ -60,12 +62,12 @@ impl Detached {
     /// Releases it and ends its session; comes back when the node has done so.
     pub async fn release(&self, access: &Access) -> Result<(), Error> {
         let Detached { session, request, fence, .. } = *self;
-        let mut admin = Admin::connect_to(self.session.node, &self.endpoint, access).await?;
+        let mut admin = Admin::connect_to(self.session.id.node, &self.endpoint, access).await?;
         self.keep_alive(&mut admin, &[ToNode::Release { session, request, fence }]).await?;
         admin.say(&[ToNode::Close { session }]).await?;
         loop {
             match admin.answer().await? {
-                ToClient::SessionGone { session: gone } if gone == session => return Ok(()),
+                ToClient::SessionGone { session: gone } if gone == session.id => return Ok(()),
                 _ => {}
             }
         }
@@ -80,19 +82,19 @@ impl Detached {
         loop {
             match admin.answer().await? {
                 ToClient::Promise { session, promise }
-                    if session == self.session && promise.sequence == SEQUENCE =>
+                    if session == self.session.id && promise.sequence == SEQUENCE =>
                 {
                     return Ok(promise.kept);
                 }
-                ToClient::SessionGone { session } if session == self.session => {
+                ToClient::SessionGone { session } if session == self.session.id => {
                     return Err(Error::Refused(Refusal::NoSuchSession));
                 }
                 ToClient::Reply(Reply { session, request, outcome: RequestOutcome::Revoked })
-                    if (session, request) == (self.session, self.request) && first.is_empty() =>
+                    if (session, request) == (self.session.id, self.request) && first.is_empty() =>
                 {
                     return Err(Error::Refused(Refusal::ForceReleased));
                 }
-                ToClient::NotReleased { session, refusal, .. } if session == self.session => {
+                ToClient::NotReleased { session, refusal, .. } if session == self.session.id => {
                     return Err(Error::Refused(refusal));
                 }
                 _ => {}
@@ -103,20 +105,22 @@ impl Detached {
 
 impl fmt::Display for Detached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Detached { endpoint, session: SessionId { node, incarnation, number }, request, fence } = self;
+        let Detached { endpoint, session: SessionHandle { id, key }, request, fence } = self;
+        let SessionId { node, incarnation, number } = id;
         // The brackets of an address like [::1]:7710 mean something to shells; it can be read without them.
         let endpoint = endpoint.replace(['[', ']'], "");
-        write!(f, "{node}.{incarnation}.{number}.{request}.{fence}@{endpoint}")
+        write!(f, "{node}.{incarnation}.{number}.{request}.{fence}.{}@{endpoint}", key.to_text())
     }
 }
 
 /// A text that is not a grant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotAGrant(String);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAGrant;
 
 impl fmt::Display for NotAGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a grant: pass what 'tokenwood acquire' printed", self.0)
+        // Not the text itself: with one letter too many it is as good as a grant, and errors end up in logs.
+        f.write_str("this is not a grant: pass what 'tokenwood acquire' printed")
     }
 }
 
@@ -126,8 +130,10 @@ impl FromStr for Detached {
     type Err = NotAGrant;
 
     fn from_str(text: &str) -> Result<Detached, NotAGrant> {
-        let wrong = || NotAGrant(text.to_string());
+        let wrong = || NotAGrant;
         let (numbers, endpoint) = text.split_once('@').ok_or_else(wrong)?;
+        let (numbers, key) = numbers.rsplit_once('.').ok_or_else(wrong)?;
+        let key = key.parse().map_err(|_| wrong())?;
         let numbers: Result<Vec<u64>, _> = numbers.split('.').map(str::parse).collect();
         let [node, incarnation, number, request, fence] = numbers.map_err(|_| wrong())?[..] else {
             return Err(wrong());
@@ -139,21 +145,28 @@ impl FromStr for Detached {
             return Err(wrong());
         }
         let endpoint = if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
-        Ok(Detached { endpoint, session: SessionId { node, incarnation, number }, request, fence })
+        let session = SessionHandle { id: SessionId { node, incarnation, number }, key };
+        Ok(Detached { endpoint, session, request, fence })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use service::SessionKey;
+
     use super::*;
+
+    const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
     #[test]
     fn what_is_printed_can_be_read_again_and_survives_shells() {
-        let session = SessionId { node: 2, incarnation: u64::MAX, number: 5 };
+        let id = SessionId { node: 2, incarnation: u64::MAX, number: 5 };
+        let session = SessionHandle { id, key: SessionKey::new([0xa5; 16]) };
         for endpoint in ["127.0.0.1:7710", "[::1]:7710", "node-3.example.org:80"] {
             let grant = Detached { endpoint: endpoint.to_string(), session, request: 1, fence: 1 << 40 };
             let text = grant.to_string();
             assert!(text.chars().all(|letter| letter.is_alphanumeric() || ".:@-".contains(letter)), "{text}");
+            assert!(text.contains(&"a5".repeat(16)) && !format!("{grant:?}").contains("a5a5"), "{grant:?}");
             assert_eq!(text.parse(), Ok(grant));
         }
     }
@@ -163,14 +176,17 @@ mod tests {
         for text in [
             "",
             "x",
-            "1.2.3.4.5",
-            "1.2.3.4@a:1",
-            "1.2.3.4.5@a",
-            "1.2.3.4.5@:1",
-            "1.2.3.4.-5@a:1",
-            "1.2.3.4.5@a:b",
+            "1.2.3.4.5.KEY",
+            "1.2.3.4.KEY@a:1",
+            "1.2.3.4.5@a:1",
+            "1.2.3.4.5.KEY@a",
+            "1.2.3.4.5.KEY@:1",
+            "1.2.3.4.-5.KEY@a:1",
+            "1.2.3.4.5.KEY@a:b",
+            "1.2.3.4.5.0KEY@a:1",
         ] {
-            assert_eq!(text.parse::<Detached>(), Err(NotAGrant(text.to_string())));
+            let text = text.replace("KEY", KEY);
+            assert_eq!(text.parse::<Detached>(), Err(NotAGrant));
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use service::client::{Client, Grant};
 use service::frame;
 use service::protocol::ToNode;
-use service::{Acquire, SessionId, Time};
+use service::{Acquire, SessionHandle, Time};
 use sync::IgnorePoison;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::yield_now;
@@ -178,7 +178,7 @@ impl Backend for Remote {
         }
     }
 
-    fn detach(&self, request: u64) -> Option<(String, SessionId)> {
+    fn detach(&self, request: u64) -> Option<(String, SessionHandle)> {
         let (session, _) = self.shared.lock().client.detach(request)?;
         Some((self.shared.endpoint.clone(), session))
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
 use service::session::Promise;
-use service::{Grant, Reply, RequestOutcome, SessionId};
+use service::{Grant, Reply, RequestOutcome, SessionId, SessionKey};
 use tokenwood::Tokenwood;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -35,7 +35,7 @@ impl Node {
         assert!(matches!(node.next().await, ToNode::Open { .. }));
         let lasts = Duration::from_secs(60).as_nanos() as u64;
         let promise = Promise { sequence: 0, lasts, kept: lasts };
-        node.tell(&[ToClient::Opened { session: SESSION, promise }]).await;
+        node.tell(&[ToClient::Opened { session: SESSION, key: SessionKey::new([0; 16]), promise }]).await;
         node
     }
 

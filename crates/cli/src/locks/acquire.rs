@@ -26,9 +26,9 @@ Examples:
 
 /// Acquire a lock and leave it held, for scripts
 ///
-/// Prints the grant: 'tokenwood release' releases it, 'tokenwood renew' prolongs it. No process watches over it: when its ttl
-/// has run out, another client may hold the lock, so stop before. 'tokenwood run' is safer where it can be used. Exit code
-/// 75: timed out waiting for the lock, or --try found it held.
+/// Prints the grant: 'tokenwood release' releases it, 'tokenwood renew' prolongs it. The grant is a secret: a program that has
+/// it can do both. No process watches over it: when its ttl has run out, another client may hold the lock, so stop before.
+/// 'tokenwood run' is safer where it can be used. Exit code 75: timed out waiting for the lock, or --try found it held.
 #[derive(Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct AcquireArguments {

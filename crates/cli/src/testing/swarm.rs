@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     drift: u64,
     /// Set these parts of the plan instead of drawing them, as NAME=NUMBER,…: nodes, clients, names,
     /// slots, groups, cuts, stalls, deaths, naps, crashes, pauses, partitions, joins, leaves,
-    /// elections, lease-changes, resizes, forces, watchers, nonsense, lies, late-news, slice,
+    /// elections, lease-changes, resizes, forces, watchers, nonsense, strangers, lies, late-news, slice,
     /// most-requests, split, contradict, lease, drift, section, hop, client-hop, lasts; with
     /// --exhaustive: nodes, slots, groups, clients, askers, rounds, failures, timers, sample,
     /// most-states

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use node::LocalCluster;
 use random::Random;
 use service::core::{Cursor, Timeout};
+use service::event::Filter;
 use service::frame::{self, Incoming};
 use service::name::Kind;
 use service::protocol::{GREETING, Hello, Question, ToClient, ToNode, VERSIONS, Welcome};
-use service::{Acquire, Definition, SessionId, Want};
+use service::{Acquire, Definition, SessionHandle, SessionId, SessionKey, Want};
 use tokenwood::Tokenwood;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -73,7 +74,7 @@ async fn a_session_that_asks_for_anything_harms_only_itself() {
     cluster.stop().await;
 }
 
-async fn open(endpoint: &str) -> (TcpStream, SessionId) {
+async fn open(endpoint: &str) -> (TcpStream, SessionHandle) {
     let mut stream = TcpStream::connect(endpoint).await.unwrap();
     let mut bytes = Vec::new();
     frame::put(GREETING, &Hello::MINE, &mut bytes);
@@ -87,9 +88,9 @@ async fn open(endpoint: &str) -> (TcpStream, SessionId) {
             welcome = incoming.next::<Welcome>(GREETING).unwrap();
         }
         if welcome.is_some()
-            && let Some(ToClient::Opened { session, .. }) = incoming.next(VERSIONS.1).unwrap()
+            && let Some(ToClient::Opened { session: id, key, .. }) = incoming.next(VERSIONS.1).unwrap()
         {
-            return (stream, session);
+            return (stream, SessionHandle { id, key });
         }
     }
 }
@@ -156,7 +157,8 @@ fn time(random: &mut Random) -> Duration {
 fn absurd(random: &mut Random) -> ToNode {
     // The session of the friend has a low number too: to say what belongs to others is possible, to crash is not.
     let node = random.below(3) as u32;
-    let session = SessionId { node, incarnation: number(random), number: 1_000 + number(random) % 1_000 };
+    let id = SessionId { node, incarnation: number(random), number: 1_000 + number(random) % 1_000 };
+    let session = SessionHandle { id, key: SessionKey::new([0; 16]) };
     let request = number(random);
     match random.below(8) {
         0 => ToNode::Open { ttl: time(random), label: None },
@@ -176,7 +178,7 @@ fn strange_question(random: &mut Random) -> Question {
     let after = Some(Cursor { kind, name: name.as_str().into(), client });
     match random.below(4) {
         0 => Question::Definitions(Some(name.into())),
-        1 => Question::List(after),
+        1 => Question::List { filter: Filter::default(), after },
         2 => Question::Inspect { name: "x".to_string(), after },
         _ => Question::Inspect { name, after: None },
     }

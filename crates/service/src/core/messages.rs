@@ -131,4 +131,6 @@ pub struct Counts {
     pub refused: u64,
     /// Idle names that were forgotten.
     pub forgotten: u64,
+    /// Frames about a session with a key that is not its own.
+    pub wrong_keys: u64,
 }

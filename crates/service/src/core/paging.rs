@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Core;
 use super::report::Listing;
+use crate::event::Filter;
 use crate::label::Label;
 use crate::name::{Definition, Kind};
 use crate::time::Time;
@@ -74,19 +75,24 @@ impl Candidate<'_> {
 }
 
 impl Core {
-    /// A page of what is held and waited for here, after this cursor.
-    pub fn list_page(&self, after: Option<&Cursor>, now: Time) -> Page {
-        let from = after.map(|after| after.kind);
+    /// A page of what is held and waited for here of the names that the filter shows, after this cursor.
+    pub fn list_page(&self, filter: &Filter, after: Option<&Cursor>, now: Time) -> Page {
+        let (from, stretches) = (after.map(|after| after.kind), filter.stretches());
         let kinds = self.names.by_kind().iter().filter(|(kind, _)| from.is_none_or(|from| **kind >= from));
         let candidates = kinds.flat_map(|(kind, names)| {
             let after = after.filter(|after| after.kind == *kind);
-            let begin = after.map_or(Bound::Unbounded, |after| match after.client {
-                Some(_) => Bound::Included(&after.name[..]),
-                None => Bound::Excluded(&after.name[..]),
+            let told = move |name: &str| after.filter(|it| *it.name == *name).and_then(|it| it.client);
+            let stretches = stretches.iter().flat_map(move |stretch| {
+                let begin = stretch.begin_after(after.map(|after| (&*after.name, after.client.is_none())));
+                names
+                    .range::<str, _>((begin, Bound::Unbounded))
+                    .take_while(|(name, _)| stretch.contains(name))
             });
-            names.range::<str, _>((begin, Bound::Unbounded)).map(move |(name, number)| {
-                let told = after.filter(|after| after.name == *name).and_then(|after| after.client);
-                Candidate { kind: *kind, name, number: *number, told }
+            stretches.map(move |(name, number)| Candidate {
+                kind: *kind,
+                name,
+                number: *number,
+                told: told(name),
             })
         });
         self.page(candidates, Unused::Skip, now)

@@ -9,6 +9,7 @@ use crate::label::Label;
 use crate::limits::LONG_TTL;
 use crate::refusal::Refusal;
 use crate::session::{LONGEST_TTL, Promise, SHORTEST_TTL, Session, SessionId};
+use crate::session_key::{SessionHandle, SessionKey};
 use crate::time::Time;
 
 /// Whether a session outlives its client for long.
@@ -16,21 +17,29 @@ fn is_long(ttl: Option<Duration>) -> bool {
     ttl.is_some_and(|ttl| ttl > LONG_TTL)
 }
 
+/// What a client says when it opens a session, and what the node knows of it.
+#[derive(Clone, Debug, Default)]
+pub struct Opening<'a> {
+    /// The client's address; `None` for clients in this process.
+    pub host: Option<&'a str>,
+    /// How long the session lives without a keep-alive; clients in this process have none.
+    pub ttl: Option<Duration>,
+    /// Who the client is, as it says itself.
+    pub label: Option<Label>,
+    /// What the client has to show with everything it says about the session.
+    pub key: Option<SessionKey>,
+}
+
 impl Core {
     /// Opens a session. Clients in this process have no ttl.
     pub fn open(&mut self, ttl: Option<Duration>, now: Time) -> Result<(SessionId, Promise), Refusal> {
-        self.open_for(None, ttl, None, now)
+        self.open_for(Opening { ttl, ..Opening::default() }, now)
     }
 
-    /// Opens a session for a client at this address. What it makes the node keep is bounded together with all others of that
+    /// Opens a session for a client at an address. What it makes the node keep is bounded together with all others of that
     /// address.
-    pub fn open_for(
-        &mut self,
-        host: Option<&str>,
-        ttl: Option<Duration>,
-        label: Option<Label>,
-        now: Time,
-    ) -> Result<(SessionId, Promise), Refusal> {
+    pub fn open_for(&mut self, opening: Opening<'_>, now: Time) -> Result<(SessionId, Promise), Refusal> {
+        let Opening { host, ttl, label, key } = opening;
         label.as_ref().map_or(Ok(()), Label::validate)?;
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
@@ -40,7 +49,7 @@ impl Core {
             return Err(Refusal::TimeToLive);
         }
         let account = self.account_of_session(host, ttl)?;
-        let mut session = Session::new(ttl).counted_in(account).labelled(label);
+        let mut session = Session::new(ttl).counted_in(account).labelled(label).locked_by(key);
         let promise = session.promise(0, now, self.lease.left(now), self.config.defect);
         let ends = session.ends();
         let number = self.sessions.open(session);
@@ -104,6 +113,17 @@ impl Core {
         self.sessions.find(id)?;
         self.end_session(id.number, SessionEnd::Closed, now, out);
         Ok(())
+    }
+
+    /// Whether a session is open here, and the key is not its own. Nothing else tells a client that there is such a session.
+    pub fn is_of_another(&self, handle: &SessionHandle) -> bool {
+        let session = if self.knows(handle.id) { self.sessions.get(handle.id.number) } else { None };
+        session.is_some_and(|session| !session.is_opened_by(&handle.key))
+    }
+
+    /// Counts a frame about a session with a key that is not its own.
+    pub fn count_wrong_key(&mut self) {
+        self.counts.wrong_keys += 1;
     }
 
     /// Whether a session is open here.

@@ -26,7 +26,12 @@ impl Member {
                 QuestionAnswer::Status { node: core.status(), members: self.members(environment) }
             }
             Question::Cluster => QuestionAnswer::Cluster(self.cluster(environment, now)),
-            Question::List(after) => QuestionAnswer::List(core.list_page(after.as_ref(), now)),
+            Question::List { filter, after } => {
+                if let Some(refused) = refused(filter.validate(&self.setup.core.limits)) {
+                    return Some(refused);
+                }
+                QuestionAnswer::List(core.list_page(filter, after.as_ref(), now))
+            }
             Question::Inspect { name, after } => {
                 let page = core.inspect_page(name, after.as_ref(), now);
                 QuestionAnswer::Inspect { home: core.home(name), page }

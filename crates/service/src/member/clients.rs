@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use super::{ConnectionId, ControlPlaneError, Effect, Environment, Member, Note};
-use crate::core::{Acquire, RequestOutcome, Revocation};
+use crate::core::{Acquire, Opening, RequestOutcome, Revocation};
 use crate::defect::Defect;
 use crate::label::Label;
 use crate::protocol::{Order, OrderDone, QuestionAnswer, ToClient, ToNode};
 use crate::refusal::Refusal;
 use crate::registry::{Applied, Entry};
 use crate::session::SessionId;
+use crate::session_key::SessionHandle;
 use crate::time::Time;
 
 /// If more messages than this wait for a peer, new requests are refused.
@@ -62,33 +63,17 @@ impl Member {
         now: Time,
         effects: &mut Vec<Effect>,
     ) {
-        if let ToNode::KeepAlive { session, .. } | ToNode::Acquire { session, .. } = &frame
-            && self.core.knows(*session)
-        {
-            self.connections.listen(session.number, connection);
-        }
         let reply = match frame {
-            ToNode::Open { ttl, label } => Some(self.open_session(connection, ttl, label, now)),
-            ToNode::KeepAlive { session, sequence, settled } => {
-                self.keep_alive(session, (sequence, settled), now)
+            ToNode::Open { ttl, label } => {
+                Some(self.open_session(connection, (ttl, label), environment, now))
             }
-            ToNode::Acquire { session, ask } => {
-                self.check_load(environment);
-                let unknown = self.core.acquire(session, &ask, now, &mut self.out).is_err();
-                unknown.then_some(ToClient::SessionGone { session })
-            }
-            ToNode::Cancel { session, request } => {
-                // A session that is gone waits for nothing.
-                _ = self.core.cancel(session, request, now, &mut self.out);
-                None
-            }
-            ToNode::Release { session, request, fence } => {
-                let released = self.core.release(session, request, fence, now, &mut self.out);
-                released.err().map(|refusal| ToClient::NotReleased { session, request, refusal })
-            }
-            ToNode::Close { session } => {
-                _ = self.core.close(session, now, &mut self.out);
-                None
+            ToNode::KeepAlive { session, .. }
+            | ToNode::Acquire { session, .. }
+            | ToNode::Cancel { session, .. }
+            | ToNode::Release { session, .. }
+            | ToNode::Close { session } => {
+                let named = self.named(connection, &session, effects);
+                self.hear_of_session(connection, named, frame, environment, now)
             }
             ToNode::Watch(filter) => {
                 let watching = self.connections.watch(connection, filter, &self.setup.core.limits);
@@ -112,27 +97,89 @@ impl Member {
         effects.extend(reply.map(|frame| Effect::Tell { connection, frame }));
     }
 
+    /// The session that a client names. With a wrong key it is a number that no session has, so that the answer and everything
+    /// else is the same as for a session that is not there.
+    fn named(
+        &mut self,
+        connection: ConnectionId,
+        handle: &SessionHandle,
+        effects: &mut Vec<Effect>,
+    ) -> SessionId {
+        let checked = !self.has_defect(Defect::KeyNotChecked) && !self.has_defect(Defect::SessionMoves);
+        if !checked || !self.core.is_of_another(handle) {
+            return handle.id;
+        }
+        self.core.count_wrong_key();
+        let by = self.connections.client(connection).to_owned();
+        effects.push(Effect::Note(Note::WrongKey { by }));
+        handle.id.of_no_session()
+    }
+
+    /// A client says something about a session: `named` is the one that it may speak of.
+    fn hear_of_session(
+        &mut self,
+        connection: ConnectionId,
+        named: SessionId,
+        frame: ToNode,
+        environment: &dyn Environment,
+        now: Time,
+    ) -> Option<ToClient> {
+        if matches!(frame, ToNode::KeepAlive { .. } | ToNode::Acquire { .. }) && self.core.knows(named) {
+            self.connections.listen(named.number, connection);
+        }
+        match frame {
+            ToNode::KeepAlive { session: SessionHandle { id, .. }, sequence, settled } => {
+                self.keep_alive((id, named), (sequence, settled), now)
+            }
+            ToNode::Acquire { session: SessionHandle { id: session, .. }, ask } => {
+                self.check_load(environment);
+                let unknown = self.core.acquire(named, &ask, now, &mut self.out).is_err();
+                unknown.then_some(ToClient::SessionGone { session })
+            }
+            ToNode::Cancel { request, .. } => {
+                // A session that is gone waits for nothing.
+                _ = self.core.cancel(named, request, now, &mut self.out);
+                None
+            }
+            ToNode::Release { session: SessionHandle { id: session, .. }, request, fence } => {
+                let released = self.core.release(named, request, fence, now, &mut self.out);
+                released.err().map(|refusal| ToClient::NotReleased { session, request, refusal })
+            }
+            ToNode::Close { .. } => {
+                _ = self.core.close(named, now, &mut self.out);
+                None
+            }
+            ToNode::Open { .. } | ToNode::Ask { .. } | ToNode::Watch(_) | ToNode::Order { .. } => None,
+        }
+    }
+
     fn open_session(
         &mut self,
         connection: ConnectionId,
-        ttl: Duration,
-        label: Option<Label>,
+        (ttl, label): (Duration, Option<Label>),
+        environment: &dyn Environment,
         now: Time,
     ) -> ToClient {
         let room = self.connections.has_room_for_session(connection, &self.setup.core.limits);
         let host = self.connections.host(connection);
-        match room.and_then(|()| self.core.open_for(Some(host), Some(ttl), label, now)) {
+        let key = environment.session_key();
+        let opening = Opening { host: Some(host), ttl: Some(ttl), label, key: Some(key) };
+        match room.and_then(|()| self.core.open_for(opening, now)) {
             Ok((session, promise)) => {
                 self.connections.listen(session.number, connection);
-                ToClient::Opened { session, promise }
+                ToClient::Opened { session, key, promise }
             }
             Err(refusal) => ToClient::NotOpened(refusal),
         }
     }
 
-    fn keep_alive(&mut self, session: SessionId, numbers: (u64, u64), now: Time) -> Option<ToClient> {
-        let (sequence, settled) = numbers;
-        match self.core.keep_alive(session, sequence, settled, now, &mut self.out) {
+    fn keep_alive(
+        &mut self,
+        (session, named): (SessionId, SessionId),
+        (sequence, settled): (u64, u64),
+        now: Time,
+    ) -> Option<ToClient> {
+        match self.core.keep_alive(named, sequence, settled, now, &mut self.out) {
             Ok(promise) => Some(ToClient::Promise { session, promise }),
             // A node that can promise nothing does not answer: what it promised before still holds.
             Err(Refusal::NoLease | Refusal::Leaving) => None,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::protocol::Voters;
+use crate::session_key::SessionKey;
 
 /// What a driver knows at this moment. The member asks only when it has to.
 pub trait Environment {
@@ -16,10 +17,13 @@ pub trait Environment {
 
     /// The control plane, as this node sees it.
     fn control_plane(&self) -> ControlPlane;
+
+    /// A key for a new session. No client may be able to guess it: a node draws it, a simulation works it out.
+    fn session_key(&self) -> SessionKey;
 }
 
-/// All peers are reachable, nothing waits, and there is no leader: for drivers without connections and a
-/// control plane.
+/// All peers are reachable, nothing waits, there is no leader, and all keys are the same: for drivers without connections and
+/// a control plane.
 #[derive(Clone, Copy, Debug)]
 pub struct NoEnvironment;
 
@@ -34,6 +38,10 @@ impl Environment for NoEnvironment {
 
     fn control_plane(&self) -> ControlPlane {
         ControlPlane::default()
+    }
+
+    fn session_key(&self) -> SessionKey {
+        SessionKey::new([0; 16])
     }
 }
 

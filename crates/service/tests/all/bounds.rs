@@ -12,7 +12,9 @@ use service::registry::{Applied, Entry, Leadership, MemberEntry, Registry};
 use service::resource::ResourceMessage;
 use service::session::LONGEST_TTL;
 use service::view::View;
-use service::{Acquire, Config, Definition, Limits, Member, Refusal, RequestOutcome, SessionId, Time, Want};
+use service::{
+    Acquire, Config, Definition, Limits, Member, Refusal, RequestOutcome, SessionHandle, Time, Want,
+};
 
 const TTL: Duration = Duration::from_secs(10);
 const LEADER: Leadership = Leadership { term: 1, node: 0 };
@@ -54,9 +56,9 @@ impl Node {
             .next_back()
     }
 
-    fn open(&mut self, connection: ConnectionId, ttl: Duration) -> Result<SessionId, Refusal> {
+    fn open(&mut self, connection: ConnectionId, ttl: Duration) -> Result<SessionHandle, Refusal> {
         match self.tell(connection, ToNode::Open { ttl, label: None }) {
-            Some(ToClient::Opened { session, .. }) => Ok(session),
+            Some(ToClient::Opened { session: id, key, .. }) => Ok(SessionHandle { id, key }),
             Some(ToClient::NotOpened(refusal)) => Err(refusal),
             other => panic!("{other:?}"),
         }
@@ -64,7 +66,7 @@ impl Node {
 
     fn ask(
         &mut self,
-        (connection, session): (ConnectionId, SessionId),
+        (connection, session): (ConnectionId, SessionHandle),
         request: u64,
         (name, definition, want): (&str, Definition, Want),
     ) -> Option<RequestOutcome> {
@@ -76,7 +78,12 @@ impl Node {
         }
     }
 
-    fn mutex(&mut self, at: (ConnectionId, SessionId), request: u64, name: &str) -> Option<RequestOutcome> {
+    fn mutex(
+        &mut self,
+        at: (ConnectionId, SessionHandle),
+        request: u64,
+        name: &str,
+    ) -> Option<RequestOutcome> {
         self.ask(at, request, (name, Definition::MUTEX, Want::Slot))
     }
 }
@@ -156,7 +163,7 @@ fn sessions_of_one_address_leave_room_for_others() {
     assert_eq!(node.open(other, TTL), Err(bound(Bound::Sessions, 5)));
     assert_eq!(
         node.tell(one, ToNode::Close { session: first }),
-        Some(ToClient::SessionGone { session: first })
+        Some(ToClient::SessionGone { session: first.id })
     );
     node.open(one, TTL).unwrap();
 }
@@ -312,7 +319,7 @@ fn a_session_with_many_requests_ends_in_slices() {
         let effects = node.hear(one, ToNode::Close { session: a.1 });
         assert!(effects.len() < 600, "{} effects in one call", effects.len());
         assert!(granted(&effects, b.1).contains(&2), "what it held is free at once");
-        assert!(!node.member.core().knows(a.1), "it is gone for its client");
+        assert!(!node.member.core().knows(a.1.id), "it is gone for its client");
         // Its waiters come next at the busy lock, and get nothing.
         let fence = granted_fence(&node, "busy");
         let mut effects = node.hear(two, ToNode::Release { session: b.1, request: 1, fence });
@@ -377,9 +384,9 @@ fn sessions_that_run_out_together_end_in_slices() {
 }
 
 /// The requests of a session that the node said were granted.
-fn granted(effects: &[Effect], session: SessionId) -> Vec<u64> {
+fn granted(effects: &[Effect], session: SessionHandle) -> Vec<u64> {
     let granted = effects.iter().filter_map(|effect| match effect {
-        Effect::Tell { frame: ToClient::Reply(reply), .. } if reply.session == session => {
+        Effect::Tell { frame: ToClient::Reply(reply), .. } if reply.session == session.id => {
             matches!(reply.outcome, RequestOutcome::Granted(_)).then_some(reply.request)
         }
         _ => None,

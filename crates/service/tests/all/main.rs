@@ -10,4 +10,5 @@ mod paging;
 mod repeats;
 mod resizing;
 mod revoking;
+mod session_keys;
 mod wire_page;

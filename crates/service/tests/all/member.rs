@@ -12,7 +12,8 @@ use service::registry::{Entry, Leadership, MemberEntry, Registry};
 use service::resource::ResourceMessage;
 use service::view::View;
 use service::{
-    Acquire, Config, Definition, Identity, Member, PeerMessage, RequestOutcome, SessionId, Time, Want,
+    Acquire, Config, Definition, Identity, Member, PeerMessage, RequestOutcome, SessionHandle, SessionKey,
+    Time, Want,
 };
 
 const LEASE: Duration = Duration::from_secs(3);
@@ -34,6 +35,10 @@ impl Environment for Around {
 
     fn control_plane(&self) -> ControlPlane {
         ControlPlane::default()
+    }
+
+    fn session_key(&self) -> SessionKey {
+        SessionKey::new([7; 16])
     }
 }
 
@@ -118,11 +123,12 @@ impl Node {
     }
 
     /// A client with a session that holds a mutex.
-    fn holder(&mut self, name: &str, millis: u64) -> (ConnectionId, SessionId) {
+    fn holder(&mut self, name: &str, millis: u64) -> (ConnectionId, SessionHandle) {
         let connection = self.member.connected("a test");
         self.hear(connection, ToNode::Open { ttl: TTL, label: None }, millis);
         let told = self.told();
-        let [ToClient::Opened { session, .. }] = told[..] else { panic!("{told:?}") };
+        let [ToClient::Opened { session: id, key, .. }] = told[..] else { panic!("{told:?}") };
+        let session = SessionHandle { id, key };
         let (definition, want, timeout) = (Definition::MUTEX, Want::Slot, Timeout::Never);
         let ask = Acquire { request: 1, name: name.into(), definition, want, timeout };
         self.hear(connection, ToNode::Acquire { session, ask }, millis);
@@ -209,7 +215,7 @@ fn a_node_is_excluded_by_a_view_and_by_nothing_else() {
     node.agree(&[(0, 5), (2, 5)], 700);
     assert!(node.effects.contains(&Effect::Note(Note::Excluded { while_leased: true })), "that is an alarm");
     assert!(node.effects.contains(&Effect::BeginIncarnation(Identity { id: 1, incarnation: 6 })));
-    assert_eq!(node.told(), [ToClient::SessionGone { session }], "what it had is gone");
+    assert_eq!(node.told(), [ToClient::SessionGone { session: session.id }], "what it had is gone");
     assert_eq!((node.member.incarnation(), node.member.view().epoch), (6, 0));
     assert!(!node.member.is_leased(at(700)));
     // It comes back as another.

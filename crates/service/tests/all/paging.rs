@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use service::core::{Cursor, Page, Timeout};
+use service::event::Filter;
 use service::frame::{self, LONGEST_BODY};
 use service::protocol::{QuestionAnswer, ToClient};
 use service::view::View;
@@ -84,12 +85,34 @@ fn names_of_all_kinds_are_told_once() {
     for number in 0..200 {
         node.acquire(&format!("room/{number}"), Definition::Room, Want::AnyOf(long.clone().into()));
     }
-    let pages = node.pages(|core, after| core.list_page(after, NOW), |_| {});
+    let pages = node.pages(|core, after| core.list_page(&Filter::default(), after, NOW), |_| {});
     assert!(pages.len() > 3, "{} pages", pages.len());
     assert_eq!(told(&pages).len(), 20_200);
     let names: BTreeSet<&String> =
         pages.iter().flat_map(|page| &page.listings).map(|listing| &listing.name).collect();
     assert_eq!(names.len(), 11_200);
+}
+
+#[test]
+fn a_filter_shows_its_names_once_and_the_node_looks_at_no_others() {
+    let mut node = Node::new();
+    for number in 0..5_000 {
+        node.acquire(&format!("ci/{number:04}"), Definition::MUTEX, Want::Slot);
+        node.acquire(&format!("db/{number:04}"), Definition::RwLock, Want::Read);
+    }
+    node.acquire("ci", Definition::Room, Want::AnyOf([Arc::from("red")].into()));
+    let texts = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect();
+    let mut names = |names: &[&str], prefixes: &[&str]| -> Vec<String> {
+        let filter = Filter { names: texts(names), prefixes: texts(prefixes) };
+        let pages = node.pages(|core, after| core.list_page(&filter, after, NOW), |_| {});
+        assert!(pages.len() <= 1 + told(&pages).len() / 800, "no page for names that are not shown");
+        pages.iter().flat_map(|page| &page.listings).map(|listing| listing.name.clone()).collect()
+    };
+    assert_eq!(names(&["db/0001", "ci/4999", "db/0001", "none"], &[]), ["ci/4999", "db/0001"]);
+    assert_eq!(names(&["ci/0123", "ci"], &["ci/012", "ci/0120", "x"]).len(), 11);
+    assert_eq!(names(&[], &["ci/1", "db/2", "ci/12"]).len(), 2_000);
+    assert_eq!(names(&[], &["e"]), Vec::<String>::new());
+    assert_eq!(names(&[], &[""]).len(), 10_001);
 }
 
 #[test]

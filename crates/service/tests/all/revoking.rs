@@ -9,7 +9,13 @@ use service::core::{Revocation, Timeout};
 use service::event::Event;
 use service::protocol::{ToClient, ToNode};
 use service::view::View;
-use service::{Acquire, Config, Core, Definition, Effects, Grant, Refusal, RequestOutcome, Time, Want};
+use service::{
+    Acquire, Config, Core, Definition, Effects, Grant, Refusal, RequestOutcome, SessionHandle, SessionKey,
+    Time, Want,
+};
+
+/// The core does not look at keys.
+const KEY: SessionKey = SessionKey::new([0; 16]);
 
 const SECOND: u64 = 1_000_000_000;
 const TTL: Duration = Duration::from_secs(2);
@@ -108,20 +114,20 @@ impl World {
             |core, now, out| match said {
                 ToNode::Open { ttl, .. } => {
                     let (session, promise) = core.open(Some(ttl), now).ok()?;
-                    Some(ToClient::Opened { session, promise })
+                    Some(ToClient::Opened { session, key: KEY, promise })
                 }
-                ToNode::KeepAlive { session, sequence, settled } => {
+                ToNode::KeepAlive { session: SessionHandle { id: session, .. }, sequence, settled } => {
                     match core.keep_alive(session, sequence, settled, now, out) {
                         Ok(promise) => Some(ToClient::Promise { session, promise }),
                         Err(_) => Some(ToClient::SessionGone { session }),
                     }
                 }
-                ToNode::Acquire { session, ask } => {
+                ToNode::Acquire { session: SessionHandle { id: session, .. }, ask } => {
                     let unknown = core.acquire(session, &ask, now, out).is_err();
                     unknown.then_some(ToClient::SessionGone { session })
                 }
                 ToNode::Release { session, request, fence } => {
-                    _ = core.release(session, request, fence, now, out);
+                    _ = core.release(session.id, request, fence, now, out);
                     None
                 }
                 _ => None,

@@ -15,9 +15,13 @@ use service::protocol::{
     GREETING, Hello, Order, OrderDone, Question, QuestionAnswer, ToClient, ToNode, VERSIONS, Welcome,
 };
 use service::session::Promise;
-use service::{Acquire, Definition, Grant, Refusal, Reply, RequestOutcome, SessionId, Want};
+use service::{
+    Acquire, Definition, Grant, Refusal, Reply, RequestOutcome, SessionHandle, SessionId, SessionKey, Want,
+};
 
 const SESSION: SessionId = SessionId { node: 2, incarnation: 17, number: 5 };
+const KEY: SessionKey = SessionKey::new([0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+const HANDLE: SessionHandle = SessionHandle { id: SESSION, key: KEY };
 const GRANT: Grant = Grant { slot: 1, fence: 1 << 40, group: 0 };
 
 /// The name of a variant. The match has all of them, so that a new one has to be added here, and then to the page.
@@ -119,8 +123,8 @@ fn row(table: &mut String, version: u8, message: &(impl Serialize + Debug)) {
 
 fn welcomes() -> Vec<Welcome> {
     vec![
-        Welcome::Version { version: 2, node: 2, incarnation: 17 },
-        Welcome::NoCommonVersion((2, 2)),
+        Welcome::Version { version: VERSIONS.1, node: 2, incarnation: 17 },
+        Welcome::NoCommonVersion(VERSIONS),
         Welcome::Refused(Refusal::Bound { bound: Bound::Connections, most: 300 }),
     ]
 }
@@ -137,11 +141,11 @@ fn to_node() -> Vec<ToNode> {
     let label = Some(Label { user, host, process: 7, command, text });
     vec![
         ToNode::Open { ttl: Duration::from_millis(1500), label },
-        ToNode::KeepAlive { session: SESSION, sequence: 3, settled: 6 },
-        ToNode::Acquire { session: SESSION, ask: acquire },
-        ToNode::Cancel { session: SESSION, request: 7 },
-        ToNode::Release { session: SESSION, request: 7, fence: 1 << 40 },
-        ToNode::Close { session: SESSION },
+        ToNode::KeepAlive { session: HANDLE, sequence: 3, settled: 6 },
+        ToNode::Acquire { session: HANDLE, ask: acquire },
+        ToNode::Cancel { session: HANDLE, request: 7 },
+        ToNode::Release { session: HANDLE, request: 7, fence: 1 << 40 },
+        ToNode::Close { session: HANDLE },
         ToNode::Ask { number: 1, question: Question::Inspect { name: "gpu".to_string(), after: None } },
         ToNode::Watch(Filter { names: vec!["gpu".to_string()], prefixes: Vec::new() }),
         ToNode::Order { number: 2, order: Order::Resize { name: Arc::from("gpu"), slots: 4 } },
@@ -152,7 +156,7 @@ fn to_client() -> Vec<ToClient> {
     let promise = Promise { sequence: 3, lasts: 1_500_000_000, kept: 1_500_000_000 };
     let granted = Reply { session: SESSION, request: 7, outcome: RequestOutcome::Granted(GRANT) };
     vec![
-        ToClient::Opened { session: SESSION, promise: Promise { sequence: 0, ..promise } },
+        ToClient::Opened { session: SESSION, key: KEY, promise: Promise { sequence: 0, ..promise } },
         ToClient::NotOpened(Refusal::NoLease),
         ToClient::Promise { session: SESSION, promise },
         ToClient::SessionGone { session: SESSION },

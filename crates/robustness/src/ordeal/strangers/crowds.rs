@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use random::Random;
 use service::core::Timeout;
+use service::event::Filter;
 use service::frame::{self, Incoming};
 use service::protocol::{GREETING, Hello, ToClient, ToNode, VERSIONS, Welcome};
-use service::{Acquire, Definition, RequestOutcome, SessionId, Want};
+use service::{Acquire, Definition, RequestOutcome, SessionHandle, Want};
 use tokenwood::Admin;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -150,7 +151,7 @@ fn ask(request: usize, name: &Arc<str>) -> Acquire {
 
 /// Sessions that are kept alive.
 struct Kept {
-    sessions: Vec<SessionId>,
+    sessions: Vec<SessionHandle>,
     sequence: u64,
     since: Instant,
 }
@@ -174,7 +175,7 @@ impl Kept {
 /// Reads everything, counts what is refused, and passes on which sessions there are: `None` for one that is refused.
 async fn listen(
     mut reading: OwnedReadHalf,
-    opened: mpsc::UnboundedSender<Option<SessionId>>,
+    opened: mpsc::UnboundedSender<Option<SessionHandle>>,
     counts: Counts,
 ) -> io::Result<()> {
     let mut incoming = Incoming::default();
@@ -184,9 +185,9 @@ async fn listen(
     loop {
         while let Some(said) = incoming.next(VERSIONS.1).map_err(io::Error::other)? {
             match said {
-                ToClient::Opened { session, .. } => {
+                ToClient::Opened { session: id, key, .. } => {
                     counts.add("sessions", 1);
-                    _ = opened.send(Some(session));
+                    _ = opened.send(Some(SessionHandle { id, key }));
                 }
                 ToClient::NotOpened(_) => {
                     counts.add("sessions_refused", 1);
@@ -252,7 +253,7 @@ pub(super) async fn listings(arguments: Arguments, counts: Counts) {
 async fn pages(admin: &mut Admin, most: u64, counts: &Counts) -> Result<(), tokenwood::Error> {
     let mut after = None;
     for _ in 0..most {
-        let page = admin.list_page(after).await?;
+        let page = admin.list_page(Filter::default(), after).await?;
         counts.add("pages", 1);
         after = page.next;
         if after.is_none() {

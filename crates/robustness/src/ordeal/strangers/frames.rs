@@ -13,7 +13,7 @@ use service::event::Filter;
 use service::frame;
 use service::name::Kind;
 use service::protocol::{GREETING, Hello, Order, Question, ToNode, VERSIONS};
-use service::{Acquire, Definition, Identity, SessionId, Want};
+use service::{Acquire, Definition, Identity, SessionHandle, SessionId, SessionKey, Want};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -188,6 +188,7 @@ fn name(random: &mut Random) -> String {
 fn absurd(random: &mut Random) -> ToNode {
     let session =
         SessionId { node: random.below(4) as u32, incarnation: number(random), number: number(random) };
+    let session = SessionHandle { id: session, key: SessionKey::new([0; 16]) };
     let request = number(random);
     match random.below(10) {
         0 => ToNode::Open { ttl: time(random), label: None },
@@ -213,7 +214,7 @@ fn question(random: &mut Random) -> Question {
         0 => Question::Status,
         1 => Question::Cluster,
         2 => Question::Definitions(Some(name(random).into())),
-        3 => Question::List(after),
+        3 => Question::List { filter: Filter::default(), after },
         4 => Question::Inspect { name: name(random), after },
         5 => Question::Invite(Duration::ZERO),
         // No node has such a number, and no lease can last so long.

@@ -70,7 +70,7 @@ pub(super) async fn readers(arguments: Arguments, counts: Counts) {
             frame::put(VERSIONS.1, &ToNode::Watch(Filter::default()), &mut bytes);
             for number in 0..QUESTIONS {
                 let question = match question {
-                    0 => Question::List(None),
+                    0 => Question::List { filter: Filter::default(), after: None },
                     1 => Question::Definitions(None),
                     2 => Question::Cluster,
                     _ => Question::Status,
