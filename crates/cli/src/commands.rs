@@ -48,6 +48,8 @@ pub(crate) enum Command {
     /// be reached. Name the node with --endpoint.
     Health(locks::cluster::Asking),
     Members(locks::members::Arguments),
+    Auth(locks::auth::Arguments),
+    Audit(locks::audit::Arguments),
     Node(daemon::node::Arguments),
     Certs(certs::Arguments),
     Bench(testing::bench::Arguments),
@@ -99,6 +101,8 @@ impl Command {
             Command::Status(arguments) => return locks::list::status(&arguments),
             Command::Health(arguments) => return locks::health::run(&arguments),
             Command::Members(arguments) => return locks::members::run(&arguments),
+            Command::Auth(arguments) => return locks::auth::run(&arguments),
+            Command::Audit(arguments) => return locks::audit::run(&arguments),
             Command::Node(arguments) => daemon::node::run(&arguments),
             Command::Certs(arguments) => certs::run(&arguments),
             Command::Bench(arguments) => testing::bench::run(&arguments),

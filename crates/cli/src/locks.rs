@@ -2,8 +2,10 @@
 
 pub(crate) mod access_arguments;
 pub(crate) mod acquire;
+pub(crate) mod audit;
+pub(crate) mod auth;
 pub(crate) mod cluster;
-pub(crate) mod define;
+pub(crate) pub(crate) mod define;
 pub(crate) mod endpoints;
 pub(crate) mod force;
 pub(crate) mod health;

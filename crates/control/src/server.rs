@@ -194,13 +194,15 @@ impl Shared {
                 Err(RaftError::APIError(error)) => Response::Snapshot(Err(error)),
                 Err(RaftError::Fatal(error)) => failed(&error),
             },
-            Request::Propose(entry @ Proposal::Define { .. }) => self.propose_here(entry).await,
+            Request::Propose(entry @ (Proposal::Define { .. } | Proposal::Rights(_))) => {
+                self.propose_here(entry).await
+            }
             Request::Leader(question) => self.ask_here(question).await,
             Request::PassOn(question) => self.ask_leader(question).await,
             // A view is decided under one leadership and must not reach another.
-            Request::Propose(_) => {
-                Response::Failed("only definitions can be proposed through another node".to_owned())
-            }
+            Request::Propose(_) => Response::Failed(
+                "only definitions and rights can be proposed through another node".to_owned(),
+            ),
         }
     }
 }

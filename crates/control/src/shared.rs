@@ -67,7 +67,7 @@ impl Shared {
         if bytes.len() > LONGEST_ENTRY {
             return Err(ProposeError::TooLong(bytes.len()));
         }
-        let may_be_passed_on = matches!(entry, Entry::Define { .. });
+        let may_be_passed_on = matches!(entry, Entry::Define { .. } | Entry::Rights(_));
         let response = match self.propose_here(entry.clone()).await {
             Response::NotLeading(Some(leader)) if may_be_passed_on => {
                 self.call(leader, &Request::Propose(entry)).await

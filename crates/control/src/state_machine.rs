@@ -29,7 +29,7 @@ impl StateMachine {
         let (mut applied, mut membership, mut registry) = (None, Membership::default(), Registry::default());
         if let Some((meta, bytes)) = &snapshot {
             (applied, membership) = (meta.last_log_id, meta.last_membership.clone());
-            registry = frame::whole(bytes)?;
+            registry = Registry::read(bytes)?;
         }
         let registry = watch::Sender::new(Arc::new(registry));
         Ok(StateMachine { applied, membership, registry, snapshot, disk })
@@ -78,7 +78,7 @@ impl RaftStateMachine<Types> for StateMachine {
 
     async fn get_snapshot_builder(&mut self) -> Builder {
         let mut bytes = Vec::new();
-        frame::append(&**self.registry.borrow(), &mut bytes);
+        self.registry.borrow().write(&mut bytes);
         let number = self.applied.map_or(0, |id| id.index);
         // If nothing can be drawn, the number still tells it from the others of this leader.
         let snapshot_id = format!("{number}-{:016x}", crate::folder::drawn().unwrap_or(0));
@@ -98,7 +98,7 @@ impl RaftStateMachine<Types> for StateMachine {
         snapshot: Box<Cursor<Vec<u8>>>,
     ) -> Result<(), StorageError> {
         let bytes = snapshot.into_inner();
-        let registry = frame::whole(&bytes).map_err(|error| {
+        let registry = Registry::read(&bytes).map_err(|error| {
             let error = io::Error::other(error.to_string());
             StorageIOError::read_snapshot(Some(meta.signature()), &error)
         })?;

@@ -33,6 +33,11 @@ pub(crate) fn fresh() -> u64 {
     since.map_or(1, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
+/// The wall clock, in seconds since 1970.
+pub(crate) fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 /// Passes every committed change to the member.
 pub(crate) async fn follow_registry(shared: Arc<Shared>) {
     let mut registry = shared.control.registry();

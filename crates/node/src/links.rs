@@ -10,6 +10,7 @@ use service::view::{View, ViewMember};
 use service::{Identity, SessionKey};
 use tokio::sync::mpsc;
 
+use crate::control_calls;
 use crate::host::{Door, Shared};
 use transport::link::Limits;
 use transport::peers::callers::Call;
@@ -78,5 +79,9 @@ impl Environment for Around<'_> {
         // A key that could be guessed would be worse than no node.
         getrandom::getrandom(&mut bytes).expect("the operating system has random bytes");
         SessionKey::new(bytes)
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        control_calls::unix_seconds()
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use control::RefusedCall;
+use service::auth::AuditEntry;
 use service::member::Note;
 use sync::IgnorePoison;
 use tracing::{error, info, warn};
@@ -34,7 +35,7 @@ pub(crate) struct Log {
     greetings: Limiter,
     no_connections: Limiter,
     not_accepted: Limiter,
-    wrong_keys: Limiter,
+    refusals: Limiter,
 }
 
 impl Log {
@@ -171,15 +172,23 @@ fn say(shared: &Shared, note: Note) {
             at_once = released.at_once,
             "{released}"
         ),
-        Note::WrongKey { by } => {
-            if shared.log.wrong_keys.allows(Instant::now()) {
-                warn!(target: "audit", node, by, "a client at {by} named a session with a wrong key");
-            }
-        }
+        Note::Audit(entry) => say_audit(shared, &entry),
         Note::Breach { peer, why } => {
             let why = shown(&why);
             error!(target: "node", node, peer, "node {peer} broke the protocol and was disconnected: {why}");
         }
+    }
+}
+
+/// Who did what. Strangers cause refusals, so those are limited; the node's history counts them all.
+fn say_audit(shared: &Shared, entry: &AuditEntry) {
+    let (node, allowed) = (shared.id, entry.allowed);
+    let (principal, address, what) = (&*entry.principal, &*entry.address, &*entry.what);
+    let (name, text) = (shown(&entry.name), shown(entry));
+    if allowed {
+        info!(target: "audit", node, principal, address, what, name, allowed, "{text}");
+    } else if shared.log.refusals.allows(Instant::now()) {
+        warn!(target: "audit", node, principal, address, what, name, allowed, "{text}");
     }
 }
 

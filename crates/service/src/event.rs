@@ -145,7 +145,8 @@ impl Filter {
             || self.prefixes.iter().any(|prefix| name.starts_with(&**prefix))
     }
 
-    fn is_empty(&self) -> bool {
+    /// Whether the filter shows everything.
+    pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.prefixes.is_empty()
     }
 

@@ -144,6 +144,11 @@ pub fn body<'a, T: Deserialize<'a>>(version: u8, body: &'a [u8]) -> Result<T, Fr
     whole(body)
 }
 
+/// Reads the value at the beginning of these bytes, and returns the rest.
+pub fn first<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<(T, &'a [u8]), FrameError> {
+    postcard::take_from_bytes(bytes).map_err(FrameError::Malformed)
+}
+
 /// Reads a value that takes up all of these bytes.
 pub fn whole<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, FrameError> {
     match postcard::take_from_bytes(bytes).map_err(FrameError::Malformed)? {

@@ -10,12 +10,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod auth;
 pub mod client;
 pub mod core;
 mod defect;
 pub mod event;
 pub mod frame;
 pub mod grant;
+mod hello;
 pub mod identity;
 mod in_words;
 pub mod label;

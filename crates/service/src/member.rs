@@ -16,6 +16,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::auth::AuditEntry;
 use crate::core::{Config, Core, Effects, PeerMessage};
 use crate::defect::Defect;
 use crate::event::ForceReleased;
@@ -27,6 +28,7 @@ use crate::session::SessionId;
 use crate::time::Time;
 use crate::view::View;
 
+mod access;
 mod answers;
 mod clients;
 mod connections;
@@ -36,6 +38,7 @@ mod leaving;
 mod peers;
 mod renewing;
 
+use access::Access;
 pub use connections::ConnectionId;
 use connections::Connections;
 pub use environment::{ControlPlane, ControlPlaneError, Environment, NoEnvironment};
@@ -139,11 +142,8 @@ pub enum Note {
     },
     /// An operator released a grant by force.
     ForceReleased(ForceReleased),
-    /// A client named a session with a key that is not its own.
-    WrongKey {
-        /// Where the client is.
-        by: String,
-    },
+    /// Something that was done or refused, for the audit.
+    Audit(Box<AuditEntry>),
     /// A peer broke the rules.
     Breach {
         /// The id of the peer.
@@ -181,6 +181,7 @@ pub struct Member {
     /// Peers that broke the rules in this view.
     barred: std::collections::BTreeSet<u32>,
     connections: Connections,
+    access: Access,
     /// A peer that too much waits for: as long as it does, new requests are refused.
     behind: Option<u32>,
 }
@@ -199,6 +200,7 @@ impl Member {
             entered: now,
             barred: Default::default(),
             connections: Connections::default(),
+            access: Access::default(),
             behind: None,
             incarnation,
             setup,
@@ -256,6 +258,9 @@ impl Member {
 
     /// Does what is due by now.
     pub fn wake(&mut self, environment: &dyn Environment, now: Time, effects: &mut Vec<Effect>) {
+        if self.registry.rights.on {
+            self.access.clock = environment.unix_seconds();
+        }
         if self.core.wakes_at().is_some_and(|at| at <= now) {
             self.core.wake(now, &mut self.out);
             self.pass_on(effects);
@@ -270,7 +275,11 @@ impl Member {
         if self.has_left() {
             return;
         }
+        let rights_changed = self.registry.rights != registry.rights;
         self.registry = registry.clone();
+        if rights_changed {
+            self.rights_changed(now, effects);
+        }
         self.core.all_defined(&registry.definitions, now, &mut self.out);
         self.pass_on(effects);
         let epoch = self.view().epoch;
@@ -323,6 +332,7 @@ impl Member {
         }
         self.core = new_core(&self.setup.core, self.incarnation);
         self.note_watchers();
+        self.access.all_ended();
         self.core.all_defined(&self.registry.definitions, now, &mut self.out);
         for (number, connection) in self.connections.forget_sessions() {
             let session = SessionId { node: self.id(), incarnation: before, number };
@@ -345,12 +355,14 @@ impl Member {
             }
         }
         for session in self.out.ended.drain(..) {
+            self.access.ended(session.number);
             if let Some(connection) = self.connections.forget_session(session.number) {
                 effects.push(Effect::Tell { connection, frame: ToClient::SessionGone { session } });
             }
         }
         if let Some(events) = &mut self.out.events {
-            events.drain(..).for_each(|event| self.connections.tell_watchers(&event, effects));
+            let clock = self.access.clock;
+            events.drain(..).for_each(|event| self.connections.tell_watchers(&event, clock, effects));
         }
         while let Some((index, what)) = self.out.contradictions.pop() {
             let peer = self.core.view().id(index);

@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::auth::{AuditPage, Change, Rights};
 use crate::core::{Acquire, Cursor, Page, Reply, Status};
 use crate::event::{Event, Filter, ForceReleased};
 use crate::frame::CLIENT_MAGIC;
+pub use crate::hello::Hello;
 use crate::label::Label;
 use crate::name::Definition;
 use crate::refusal::Refusal;
@@ -27,26 +29,6 @@ pub const GREETING: u8 = 0;
 
 /// The versions of this protocol that this program speaks, the lowest and the highest.
 pub const VERSIONS: (u8, u8) = (3, 3);
-
-/// The first frame of a client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
-    /// The magic number: [`MAGIC`].
-    pub magic: [u8; 8],
-    /// The lowest and the highest version that the client speaks.
-    pub versions: (u8, u8),
-}
-
-impl Hello {
-    /// What this program says as a client.
-    pub const MINE: Hello = Hello { magic: MAGIC, versions: VERSIONS };
-
-    /// The version to use with the sender of this.
-    pub fn agreed(&self) -> Option<u8> {
-        let highest = self.versions.1.min(VERSIONS.1);
-        (self.magic == MAGIC && highest >= self.versions.0.max(VERSIONS.0)).then_some(highest)
-    }
-}
 
 /// The answer of a node to a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,6 +142,8 @@ pub enum Order {
         /// breaks exclusion.
         at_once: bool,
     },
+    /// Changes rights. The cluster commits it.
+    Rights(Change),
 }
 
 /// The result of an order that was carried out.
@@ -206,6 +190,10 @@ pub enum Question {
     Invitations,
     /// Withdraw the invitation for this node.
     Withdraw(u32),
+    /// Who may do what, as far as this node has heard.
+    Rights,
+    /// Who did what at this node: a page, after the entry of this number.
+    Audit(u64),
 }
 
 /// The nodes of the cluster, as far as the node that is asked knows.
@@ -344,6 +332,13 @@ pub enum ToClient {
     },
     /// The client does not receive events, for this reason.
     NotWatching(Refusal),
+    /// A keep-alive was refused: the session lives as long as was promised, and no longer.
+    NotKept {
+        /// The session.
+        session: SessionId,
+        /// Why.
+        refusal: Refusal,
+    },
 }
 
 /// An answer to a question.
@@ -384,6 +379,12 @@ pub enum QuestionAnswer {
     Voters(Voters),
     /// The invitations that are open: for which id, and until when, in seconds since 1970 on the clock of the leader.
     Invitations(Vec<(u32, u64)>),
+    /// The question is refused.
+    Refused(Refusal),
+    /// Who may do what. Of tokens it has the hashes.
+    Rights(Box<Rights>),
+    /// Who did what.
+    Audit(AuditPage),
 }
 
 /// A member of the cluster, as the node sees it that is asked.

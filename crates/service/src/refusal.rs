@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::auth::{Action, InvalidChange, Limit, QuotaOf};
 use crate::in_words::InWords;
 use crate::label::LONGEST_TEXT;
 use crate::leases::{LONGEST_LEASE, SHORTEST_LEASE};
@@ -96,6 +97,28 @@ pub enum Refusal {
     },
     /// A label is too long, or has control characters.
     Label,
+    /// The caller may not do this.
+    NotAllowed {
+        /// Who the caller is: its principal, or nothing if it showed nothing that counts.
+        principal: String,
+        /// What it would have to be allowed to do.
+        action: Action,
+        /// On which name; empty if it is about the cluster.
+        name: String,
+        /// Why it is not allowed, in words.
+        why: String,
+    },
+    /// A quota of a principal or a namespace is used up at this node.
+    Quota {
+        /// Of whom.
+        of: QuotaOf,
+        /// What it bounds.
+        limit: Limit,
+        /// How much it allows.
+        most: u64,
+    },
+    /// A change of rights is refused.
+    Rights(InvalidChange),
 }
 
 impl fmt::Display for Refusal {
@@ -162,10 +185,43 @@ impl fmt::Display for Refusal {
             Refusal::Bound { bound, most } => {
                 write!(f, "{bound} (the limit is {most}): {}", bound.advice())
             }
+            Refusal::NotAllowed { .. } | Refusal::Quota { .. } | Refusal::Rights(_) => self.fmt_of_rights(f),
             Refusal::Label => {
                 write!(f, "a label has at most {LONGEST_TEXT} bytes, and no control characters: change it")
             }
         }
+    }
+}
+
+impl Refusal {
+    /// A refusal that comes of rights.
+    fn fmt_of_rights(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NotAllowed { principal, action, name, why } => {
+                not_allowed(f, principal, (*action, name), why)
+            }
+            Refusal::Quota { of, limit, most } => {
+                write!(f, "the quota of {of} allows {most} {limit} at each node: end some, or ask for more")
+            }
+            Refusal::Rights(why) => write!(f, "{why}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn not_allowed(
+    f: &mut fmt::Formatter<'_>,
+    principal: &str,
+    (action, name): (Action, &str),
+    why: &str,
+) -> fmt::Result {
+    match principal {
+        "" => f.write_str("you showed no token or certificate that counts, and")?,
+        principal => write!(f, "you are '{principal}', and")?,
+    }
+    match name {
+        "" => write!(f, " may not {action}: {why}"),
+        name => write!(f, " may not {action} '{name}': {why}"),
     }
 }
 

@@ -121,6 +121,10 @@ impl Environment for Around<'_> {
         Random::stream(seed, KEYS + node as u64).fill(&mut bytes);
         SessionKey::new(bytes)
     }
+
+    fn unix_seconds(&self) -> u64 {
+        Duration::from_nanos(self.run.now.0).as_secs()
+    }
 }
 
 impl Run {

@@ -387,7 +387,7 @@ impl Run {
             Note::Entered { epoch, .. } => {
                 self.outcome.log.push(format!("{} node {node} enters view {epoch}", self.now.0));
             }
-            Note::NoLease { .. } | Note::ForceReleased(_) | Note::Breach { .. } | Note::WrongKey { .. } => {}
+            Note::NoLease { .. } | Note::ForceReleased(_) | Note::Breach { .. } | Note::Audit(_) => {}
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::Identity;
+use service::auth::{self, AuditPage, Rights, Secret};
 use service::core::{Cursor, Listing, Page, Status};
 use service::event::{Event, Filter, ForceReleased};
 use service::frame;
@@ -260,6 +261,7 @@ impl Admin {
     fn unexpected(&self, answer: QuestionAnswer) -> Error {
         match answer {
             QuestionAnswer::NotDone(why) => Error::NotDone(why),
+            QuestionAnswer::Refused(refusal) => Error::Refused(refusal),
             _ => self.no_answer(NoAnswer::Unexpected),
         }
     }
@@ -295,6 +297,27 @@ impl Admin {
         match self.order(Order::ForceRelease { name: name.into(), slot, fence, at_once }).await? {
             OrderDone::ForceReleased(released) => Ok(released),
             OrderDone::Agreed => Ok(Vec::new()),
+        }
+    }
+
+    /// Who may do what, as far as the node has heard.
+    pub async fn rights(&mut self) -> Result<Rights, Error> {
+        match self.ask(Question::Rights).await? {
+            QuestionAnswer::Rights(rights) => Ok(*rights),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// Changes rights. Returns when the change is committed.
+    pub async fn change_rights(&mut self, change: auth::Change) -> Result<(), Error> {
+        self.order(Order::Rights(change)).await.map(drop)
+    }
+
+    /// Who did what at the node: a page, after the entry of this number.
+    pub async fn audit(&mut self, after: u64) -> Result<AuditPage, Error> {
+        match self.ask(Question::Audit(after)).await? {
+            QuestionAnswer::Audit(page) => Ok(page),
+            other => Err(self.unexpected(other)),
         }
     }
 

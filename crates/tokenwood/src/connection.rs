@@ -80,7 +80,7 @@ impl Connection {
             None => access.encryption.call(endpoint, security::CLIENTS, None).await?,
         };
         let mut bytes = Vec::new();
-        frame::put(GREETING, &Hello::MINE, &mut bytes);
+        frame::put(GREETING, &Hello::with(access.token_over(&stream)?), &mut bytes);
         stream.write_all(&bytes).await?;
         stream.flush().await?;
         let mut incoming = Incoming::default();

@@ -86,6 +86,13 @@ impl Detached {
                 {
                     return Ok(promise.kept);
                 }
+                // What was said before the keep-alive is done all the same.
+                ToClient::NotKept { session, .. } if session == self.session.id && !first.is_empty() => {
+                    return Ok(0);
+                }
+                ToClient::NotKept { session, refusal } if session == self.session.id => {
+                    return Err(Error::Refused(refusal));
+                }
                 ToClient::SessionGone { session } if session == self.session.id => {
                     return Err(Error::Refused(Refusal::NoSuchSession));
                 }

@@ -80,6 +80,7 @@ pub use error::{Error, NoAnswer};
 pub use guard::Guard;
 pub use lock::{Lock, Room, RwLock};
 pub use service::Refusal;
+pub use service::auth;
 pub use service::client::Grant;
 pub use service::core::{Held, Listing};
 pub use service::event::{Change, Event, Filter, ForceReleased};

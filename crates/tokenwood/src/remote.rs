@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use service::auth::Secret;
 use service::client::{Client, Grant};
 use service::frame;
 use service::protocol::ToNode;
@@ -260,8 +261,7 @@ impl Shared {
                 retry = (retry * 2).min(LONGEST_RETRY);
                 if !self.is_over() {
                     // A node that accepts and says nothing must not delay the news of the loss.
-                    let opening =
-                        timeout(self.until_deadline(), Connection::open(&self.endpoint, &self.access)).await;
+                    let opening = timeout(self.until_deadline(), self.connect()).await;
                     connection = opening.ok().and_then(Result::ok).filter(|it| it.node.id == self.node);
                 }
             }
@@ -286,7 +286,7 @@ impl Shared {
     async fn give_back(&self, goodbye: &ToNode) {
         let until = clock::now() + self.lock().client.ttl();
         while clock::now() < until {
-            if let Ok(connection) = Connection::open(&self.endpoint, &self.access).await
+            if let Ok(connection) = self.connect().await
                 && connection.node.id == self.node
             {
                 let mut bytes = Vec::new();
@@ -299,6 +299,10 @@ impl Shared {
             }
             sleep(LONGEST_RETRY).await;
         }
+    }
+
+    async fn connect(&self) -> Result<Connection, NoAnswer> {
+        Connection::open(&self.endpoint, &self.access).await
     }
 
     fn is_over(&self) -> bool {

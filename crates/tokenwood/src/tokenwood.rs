@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::Definition;
+use service::auth::Secret;
 use sync::IgnorePoison;
 use tokio::sync::Mutex;
 
@@ -50,6 +51,12 @@ impl Options {
     /// The defaults with this ttl.
     pub fn with_ttl(ttl: Duration) -> Options {
         Options { ttl, ..Options::default() }
+    }
+
+    /// The same with this token, as `tokenwood auth token add` printed it.
+    #[must_use]
+    pub fn token(self, token: Secret) -> Options {
+        Options { access: Access { token: Some(token), ..self.access }, ..self }
     }
 }
 

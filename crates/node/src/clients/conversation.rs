@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use mio::Interest;
+use service::auth::Caller;
 use service::frame::{self, Incoming};
 use service::member::ConnectionId;
 use service::protocol::{GREETING, Hello, ToNode, VERSIONS, Welcome};
@@ -19,8 +20,8 @@ use transport::stream::Stream;
 
 /// A client must have greeted within this time.
 pub(super) const GREETING_LIMIT: Duration = Duration::from_secs(2);
-/// A greeting is shorter than this.
-const LONGEST_GREETING: usize = 64;
+/// A greeting is shorter than this: its longest part is a token.
+const LONGEST_GREETING: usize = 256;
 /// Whatever a client has to say is shorter than this: a name, a filter, a cursor.
 const LONGEST_FRAME: usize = 16 << 10;
 /// How many frames are heard while the member is locked once: embedded clients wait for it.
@@ -208,9 +209,9 @@ impl Conversation {
             return Err(Ends);
         };
         self.link.version.store(version, Ordering::Relaxed);
-        let client = self.origin.to_string();
+        let caller = Caller::new(self.origin.to_string(), &self.origin.evidence(hello.token));
         let connection = self.shared.step_in(round.dirty, |turn| {
-            let connection = turn.member.connected(&client);
+            let connection = turn.member.connected(caller);
             turn.sinks.insert(connection, Sink::Far(self.link.clone()));
             connection
         });

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use mio::Interest;
 use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use rustix::net::sockopt;
-use security::{Callers, Identity};
+use security::{Callers, Holder, Identity};
 use service::Refusal;
+use service::auth::{Evidence, Secret};
 use service::frame;
 use service::limits::{Bound, Limits};
 use service::protocol::{GREETING, Welcome};
@@ -66,6 +67,19 @@ impl Origin {
     /// What connections are counted by.
     fn place(&self) -> (Option<IpAddr>, Option<u32>) {
         (self.address.map(|address| address.ip()), self.user)
+    }
+}
+
+impl Origin {
+    /// What the client has shown, with the token of its greeting.
+    pub(super) fn evidence(&self, token: Option<Secret>) -> Evidence {
+        let holder = self.identity.as_ref().map(Identity::holder);
+        let (certificate, node) = match holder {
+            Some(Holder::Client(name)) => (Some(name.clone()), None),
+            Some(Holder::Node(id)) => (None, Some(*id)),
+            None => (None, None),
+        };
+        Evidence { certificate, node, local_user: self.user, token }
     }
 }
 

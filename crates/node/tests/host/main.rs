@@ -6,5 +6,6 @@ mod hostile;
 mod locks;
 mod log;
 mod orders;
+mod rights;
 mod support;
 mod watching;

@@ -101,6 +101,7 @@ impl Core {
             Order::Define { name, definition } => (name, *definition),
             Order::Resize { name, slots } => (name, Some(Definition::Slots(*slots))),
             Order::ForceRelease { .. } => return Ok(None),
+            Order::Rights(change) => return Ok(Some(Entry::Rights(change.clone()))),
         };
         name::validate(name)?;
         definition.map_or(Ok(()), Definition::validate)?;

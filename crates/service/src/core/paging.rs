@@ -113,11 +113,16 @@ impl Core {
         self.page(known, Unused::List, now)
     }
 
-    /// A page of definitions, after this name, and whether there are more.
-    pub fn definitions_page(&self, after: Option<&str>) -> (Vec<(Arc<str>, Definition)>, bool) {
+    /// A page of the definitions of names that `shows` shows, after this name, and whether there may be more.
+    pub fn definitions_page(
+        &self,
+        after: Option<&str>,
+        shows: impl Fn(&str) -> bool,
+    ) -> (Vec<(Arc<str>, Definition)>, bool) {
         let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
         let (mut page, mut bytes) = (Vec::new(), 0);
-        for (name, definition) in self.names.definitions().range::<str, _>((begin, Bound::Unbounded)) {
+        let all = self.names.definitions().range::<str, _>((begin, Bound::Unbounded));
+        for (name, definition) in all.filter(|(name, _)| shows(name)) {
             if bytes > PAGE_BYTES {
                 return (page, true);
             }

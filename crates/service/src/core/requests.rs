@@ -1,5 +1,7 @@
 //! What clients do: acquire, cancel, release.
 
+use std::sync::Arc;
+
 use algorithms::ClientId;
 
 use super::state::{AccountId, Counted, Due, Granted, Request};
@@ -32,6 +34,65 @@ impl Core {
             self.reply_with_refusal(id.number, ask.request, refusal, out);
         }
         Ok(())
+    }
+
+    /// Refuses a request of a session, for a reason that the core does not know. What was granted before stays granted, and the
+    /// client is told again.
+    pub fn refuse(
+        &mut self,
+        id: SessionId,
+        request: u64,
+        refusal: Refusal,
+        now: Time,
+        out: &mut Effects,
+    ) -> Result<(), Refusal> {
+        self.check_lease(now, out);
+        let session = self.sessions.find(id)?;
+        match session.client(request) {
+            Some(client) if self.requests.get(client).is_some_and(Request::waits) => {
+                self.refuse_waiter(client, refusal, now, out);
+            }
+            Some(client) => self.reply_again(client, now, out),
+            None => {
+                session.highest_request = session.highest_request.max(request);
+                self.reply_with_refusal(id.number, request, refusal, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a request of a session holds or waits.
+    pub fn has_request(&self, id: SessionId, request: u64) -> bool {
+        let session = if self.knows(id) { self.sessions.get(id.number) } else { None };
+        session.is_some_and(|session| session.client(request).is_some())
+    }
+
+    /// How many requests of a session hold or wait.
+    pub fn requests_of_session(&self, number: u64) -> u64 {
+        self.sessions.get(number).map_or(0, |session| session.requests() as u64)
+    }
+
+    /// How many requests for names that begin so hold or wait. It takes as long as there are such names and requests.
+    pub fn requests_of_prefix(&self, prefix: &str) -> u64 {
+        let names = self.names.by_kind().values().flat_map(|names| {
+            let from = (std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded);
+            names.range::<str, _>(from).take_while(|(name, _)| name.starts_with(prefix))
+        });
+        names.map(|(_, number)| self.requests.of_resource(*number).len() as u64).sum()
+    }
+
+    /// All requests that wait: the node's number, that of the session, and the name.
+    pub fn waiting(&self) -> Vec<(u32, u64, Arc<str>)> {
+        let about = |client: u32| {
+            let request = self.requests.get(client)?;
+            Some((client, request.session, self.names.get(request.resource)?.name().clone()))
+        };
+        self.requests.waiting().into_iter().filter_map(about).collect()
+    }
+
+    /// Refuses these requests, which wait, in slices.
+    pub fn refuse_waiting(&mut self, clients: Vec<u32>, refusal: Refusal, now: Time, out: &mut Effects) {
+        self.refuse_waiters(clients, refusal, now, out);
     }
 
     fn ask(&mut self, id: SessionId, ask: &Acquire, now: Time, out: &mut Effects) -> Result<(), Refusal> {

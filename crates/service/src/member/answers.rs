@@ -1,6 +1,8 @@
 //! What a member tells clients that ask how things are.
 
-use super::{Environment, Member};
+use super::{ConnectionId, Environment, Member};
+use crate::core::Page;
+use crate::event::Filter;
 use crate::leases::validate_lease;
 use crate::protocol::{Cluster, ClusterNode, PeerStatus, Question, QuestionAnswer};
 use crate::refusal::Refusal;
@@ -15,11 +17,14 @@ fn refused(validated: Result<(), Refusal>) -> Option<QuestionAnswer> {
 impl Member {
     /// Answers a question; `None` if the control plane has to see to it.
     pub(super) fn answer(
-        &self,
+        &mut self,
+        connection: ConnectionId,
         question: &Question,
         environment: &dyn Environment,
         now: Time,
     ) -> Option<QuestionAnswer> {
+        // What the caller may read of all names.
+        let readable = self.readable(connection, &Filter::default());
         let core = &self.core;
         Some(match question {
             Question::Status => {
@@ -30,14 +35,19 @@ impl Member {
                 if let Some(refused) = refused(filter.validate(&self.setup.core.limits)) {
                     return Some(refused);
                 }
-                QuestionAnswer::List(core.list_page(filter, after.as_ref(), now))
+                let page = match self.readable(connection, filter) {
+                    Some(filter) => self.core.list_page(&filter, after.as_ref(), now),
+                    None => Page { listings: Vec::new(), next: None },
+                };
+                QuestionAnswer::List(page)
             }
             Question::Inspect { name, after } => {
                 let page = core.inspect_page(name, after.as_ref(), now);
                 QuestionAnswer::Inspect { home: core.home(name), page }
             }
             Question::Definitions(after) => {
-                let (definitions, more) = core.definitions_page(after.as_deref());
+                let shows = |name: &str| readable.as_ref().is_some_and(|readable| readable.shows_name(name));
+                let (definitions, more) = core.definitions_page(after.as_deref(), shows);
                 let next = definitions.last().filter(|_| more).map(|(name, _)| name.clone());
                 QuestionAnswer::Definitions { definitions, next }
             }
@@ -48,6 +58,8 @@ impl Member {
                 let open = self.registry.invitations.iter();
                 QuestionAnswer::Invitations(open.map(|(id, invitation)| (*id, invitation.until)).collect())
             }
+            Question::Rights => QuestionAnswer::Rights(Box::new(self.registry.rights.clone())),
+            Question::Audit(after) => QuestionAnswer::Audit(self.audit_page(*after)),
             Question::Remove(_) | Question::Withdraw(_) => return None,
         })
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{ConnectionId, ControlPlaneError, Effect, Environment, Member, Note};
+use crate::auth::Caller;
 use crate::core::{Acquire, Opening, RequestOutcome, Revocation};
 use crate::defect::Defect;
 use crate::label::Label;
@@ -17,9 +18,9 @@ use crate::time::Time;
 const MOST_WAITING: usize = 1 << 16;
 
 impl Member {
-    /// A client has connected; `client` says where it is. Frames that come over a connection name it.
-    pub fn connected(&mut self, client: &str) -> ConnectionId {
-        self.connections.open(client)
+    /// A client has connected; `caller` says where it is, and what it has shown. Frames that come over a connection name it.
+    pub fn connected(&mut self, caller: impl Into<Caller>) -> ConnectionId {
+        self.connections.open(caller.into())
     }
 
     /// A connection has ended. Its sessions stay, and are sent nothing until their client is heard again.
@@ -63,6 +64,13 @@ impl Member {
         now: Time,
         effects: &mut Vec<Effect>,
     ) {
+        let on = self.registry.rights.on;
+        if on || matches!(frame, ToNode::Ask { .. } | ToNode::Order { .. }) {
+            self.access.clock = environment.unix_seconds();
+            if let Some(frame) = self.judge_frame(connection, &frame, effects) {
+                return effects.push(Effect::Tell { connection, frame });
+            }
+        }
         let reply = match frame {
             ToNode::Open { ttl, label } => {
                 Some(self.open_session(connection, (ttl, label), environment, now))
@@ -72,15 +80,18 @@ impl Member {
             | ToNode::Cancel { session, .. }
             | ToNode::Release { session, .. }
             | ToNode::Close { session } => {
-                let named = self.named(connection, &session, effects);
-                self.hear_of_session(connection, named, frame, environment, now)
+                let named = self.named(connection, &session, environment, effects);
+                self.hear_of_session((connection, named), frame, environment, now, effects)
             }
             ToNode::Watch(filter) => {
-                let watching = self.connections.watch(connection, filter, &self.setup.core.limits);
+                let watching = self.connections.watch(connection, filter.clone(), &self.setup.core.limits);
+                if on {
+                    self.narrow_watcher(connection, &filter);
+                }
                 self.note_watchers();
                 Some(watching.map_or_else(ToClient::NotWatching, |()| ToClient::Watching))
             }
-            ToNode::Ask { number, question } => match self.answer(&question, environment, now) {
+            ToNode::Ask { number, question } => match self.answer(connection, &question, environment, now) {
                 Some(answer) => Some(ToClient::QuestionAnswer { number, answer }),
                 None => match self.connections.begin_control_call(connection, &self.setup.core.limits) {
                     Ok(()) => return effects.push(Effect::Arrange { connection, number, question }),
@@ -103,6 +114,7 @@ impl Member {
         &mut self,
         connection: ConnectionId,
         handle: &SessionHandle,
+        environment: &dyn Environment,
         effects: &mut Vec<Effect>,
     ) -> SessionId {
         let checked = !self.has_defect(Defect::KeyNotChecked) && !self.has_defect(Defect::SessionMoves);
@@ -110,28 +122,37 @@ impl Member {
             return handle.id;
         }
         self.core.count_wrong_key();
-        let by = self.connections.client(connection).to_owned();
-        effects.push(Effect::Note(Note::WrongKey { by }));
+        self.access.clock = environment.unix_seconds();
+        self.note_wrong_key(connection, effects);
         handle.id.of_no_session()
     }
 
     /// A client says something about a session: `named` is the one that it may speak of.
     fn hear_of_session(
         &mut self,
-        connection: ConnectionId,
-        named: SessionId,
+        (connection, named): (ConnectionId, SessionId),
         frame: ToNode,
         environment: &dyn Environment,
         now: Time,
+        effects: &mut Vec<Effect>,
     ) -> Option<ToClient> {
         if matches!(frame, ToNode::KeepAlive { .. } | ToNode::Acquire { .. }) && self.core.knows(named) {
             self.connections.listen(named.number, connection);
         }
         match frame {
             ToNode::KeepAlive { session: SessionHandle { id, .. }, sequence, settled } => {
+                if let Some(refusal) = self.judge_if_on(|member| member.judge_keep_alive(named, effects)) {
+                    return Some(ToClient::NotKept { session: id, refusal });
+                }
                 self.keep_alive((id, named), (sequence, settled), now)
             }
             ToNode::Acquire { session: SessionHandle { id: session, .. }, ask } => {
+                if let Some(refusal) =
+                    self.judge_if_on(|member| member.judge_acquire(named, (ask.request, &ask.name), effects))
+                {
+                    _ = self.core.refuse(named, ask.request, refusal, now, &mut self.out);
+                    return None;
+                }
                 self.check_load(environment);
                 let unknown = self.core.acquire(named, &ask, now, &mut self.out).is_err();
                 unknown.then_some(ToClient::SessionGone { session })
@@ -153,6 +174,11 @@ impl Member {
         }
     }
 
+    /// Rights that are off cost nothing more than this branch.
+    fn judge_if_on(&mut self, judge: impl FnOnce(&mut Member) -> Option<Refusal>) -> Option<Refusal> {
+        if self.registry.rights.on { judge(self) } else { None }
+    }
+
     fn open_session(
         &mut self,
         connection: ConnectionId,
@@ -161,12 +187,14 @@ impl Member {
         now: Time,
     ) -> ToClient {
         let room = self.connections.has_room_for_session(connection, &self.setup.core.limits);
+        let room = room.and_then(|()| self.over_session_quota(connection));
         let host = self.connections.host(connection);
         let key = environment.session_key();
         let opening = Opening { host: Some(host), ttl: Some(ttl), label, key: Some(key) };
         match room.and_then(|()| self.core.open_for(opening, now)) {
             Ok((session, promise)) => {
                 self.connections.listen(session.number, connection);
+                self.note_owner(session.number, connection);
                 ToClient::Opened { session, key, promise }
             }
             Err(refusal) => ToClient::NotOpened(refusal),
@@ -270,7 +298,7 @@ impl Member {
     /// Opens a session that ends with the node's lease, with a connection of its own for all its answers.
     pub fn open_here(&mut self, now: Time) -> Result<(SessionId, ConnectionId), Refusal> {
         let (session, _) = self.core.open(None, now)?;
-        let connection = self.connections.open("this process");
+        let connection = self.connections.open(Caller::from("this process"));
         self.connections.listen(session.number, connection);
         Ok((session, connection))
     }

@@ -5,8 +5,10 @@
 //! wait.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Effect;
+use crate::auth::Caller;
 use crate::event::{Event, Filter};
 use crate::limits::{Bound, Limits};
 use crate::protocol::ToClient;
@@ -32,8 +34,8 @@ pub(super) struct Connections {
 
 #[derive(Clone, Debug)]
 struct Connection {
-    /// Where the client is, for the audit log.
-    client: String,
+    /// Where the client is, and what it has shown.
+    caller: Arc<Caller>,
     sessions: BTreeSet<u64>,
     watch: Option<Watch>,
     /// The number of its questions and orders on their way to the control plane.
@@ -43,10 +45,21 @@ struct Connection {
 #[derive(Clone, Debug)]
 struct Watch {
     filter: Filter,
+    /// What of that the client may read; `None` if nothing.
+    readable: Option<Filter>,
+    /// When its token expires, in seconds since 1970.
+    expires: Option<u64>,
     /// The client has much to read already.
     behind: bool,
     /// This many events were dropped since then.
     missed: u64,
+}
+
+impl Watch {
+    fn shows(&self, event: &Event, clock: u64) -> bool {
+        self.readable.as_ref().is_some_and(|readable| readable.shows(event))
+            && self.expires.is_none_or(|expires| clock < expires)
+    }
 }
 
 /// Whether there is room for one more.
@@ -55,21 +68,35 @@ fn within(kept: u64, most: u64, bound: Bound) -> Result<(), Refusal> {
 }
 
 impl Connections {
-    pub(super) fn open(&mut self, client: &str) -> ConnectionId {
+    pub(super) fn open(&mut self, caller: Caller) -> ConnectionId {
         self.last += 1;
-        let connection = Connection {
-            client: client.to_owned(),
-            sessions: BTreeSet::new(),
-            watch: None,
-            control_calls: 0,
-        };
+        let connection =
+            Connection { caller: Arc::new(caller), sessions: BTreeSet::new(), watch: None, control_calls: 0 };
         self.open.insert(ConnectionId(self.last), connection);
         ConnectionId(self.last)
     }
 
     /// Where the client of a connection is.
     pub(super) fn client(&self, id: ConnectionId) -> &str {
-        self.open.get(&id).map_or("", |connection| &connection.client)
+        self.open.get(&id).map_or("", |connection| &connection.caller.address)
+    }
+
+    /// The client of a connection, and what it has shown.
+    pub(super) fn caller(&self, id: ConnectionId) -> Arc<Caller> {
+        self.open.get(&id).map_or_else(Arc::default, |connection| connection.caller.clone())
+    }
+
+    /// The connections that watch, with their filters.
+    pub(super) fn watched(&self) -> Vec<(ConnectionId, Filter)> {
+        let filter = |id: &ConnectionId| Some((*id, self.open.get(id)?.watch.as_ref()?.filter.clone()));
+        self.watchers.iter().filter_map(filter).collect()
+    }
+
+    /// From now on the client of a connection sees this much of what it watches, until its token expires.
+    pub(super) fn narrow(&mut self, id: ConnectionId, readable: Option<Filter>, until: Option<u64>) {
+        if let Some(watch) = self.watch_of(id) {
+            (watch.readable, watch.expires) = (readable, until);
+        }
     }
 
     /// A connection is over. Returns the sessions that listened there.
@@ -154,7 +181,8 @@ impl Connections {
             }
             self.filter_bytes = bytes;
             let (behind, missed) = connection.watch.as_ref().map_or((false, 0), |it| (it.behind, it.missed));
-            connection.watch = Some(Watch { filter, behind, missed });
+            let readable = Some(filter.clone());
+            connection.watch = Some(Watch { filter, readable, expires: None, behind, missed });
             self.watchers.insert(id);
         }
         Ok(())
@@ -169,11 +197,11 @@ impl Connections {
         self.watchers.len()
     }
 
-    /// Tells all watchers of an event, or counts it as missed.
-    pub(super) fn tell_watchers(&mut self, event: &Event, effects: &mut Vec<Effect>) {
+    /// Tells all watchers of an event that they may read at this time, in seconds since 1970; or counts it as missed.
+    pub(super) fn tell_watchers(&mut self, event: &Event, clock: u64, effects: &mut Vec<Effect>) {
         for id in &self.watchers {
             let watch = self.open.get_mut(id).and_then(|connection| connection.watch.as_mut());
-            let Some(watch) = watch.filter(|watch| watch.filter.shows(event)) else { continue };
+            let Some(watch) = watch.filter(|watch| watch.shows(event, clock)) else { continue };
             if watch.behind {
                 watch.missed += 1;
             } else {

@@ -20,6 +20,9 @@ pub trait Environment {
 
     /// A key for a new session. No client may be able to guess it: a node draws it, a simulation works it out.
     fn session_key(&self) -> SessionKey;
+
+    /// The wall clock, in seconds since 1970: tokens expire by it.
+    fn unix_seconds(&self) -> u64;
 }
 
 /// All peers are reachable, nothing waits, there is no leader, and all keys are the same: for drivers without connections and
@@ -42,6 +45,10 @@ impl Environment for NoEnvironment {
 
     fn session_key(&self) -> SessionKey {
         SessionKey::new([0; 16])
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        0
     }
 }
 

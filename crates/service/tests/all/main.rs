@@ -10,5 +10,6 @@ mod paging;
 mod repeats;
 mod resizing;
 mod revoking;
+mod rights;
 mod session_keys;
 mod wire_page;

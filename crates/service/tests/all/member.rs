@@ -40,6 +40,10 @@ impl Environment for Around {
     fn session_key(&self) -> SessionKey {
         SessionKey::new([7; 16])
     }
+
+    fn unix_seconds(&self) -> u64 {
+        0
+    }
 }
 
 /// Milliseconds since the start.

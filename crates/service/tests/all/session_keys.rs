@@ -15,12 +15,16 @@ use service::{
     Want,
 };
 
-const NOW: Time = Time(1_000_000_000);
+pub(crate) const NOW: Time = Time(1_000_000_000);
 const TTL: Duration = Duration::from_secs(10);
 
 /// Gives out other keys all the time.
 #[derive(Default)]
-struct Keys(Cell<u8>);
+pub(crate) struct Keys {
+    last: Cell<u8>,
+    /// The wall clock.
+    pub(crate) clock: Cell<u64>,
+}
 
 impl Environment for Keys {
     fn unreachable(&self) -> BTreeMap<u32, Duration> {
@@ -36,19 +40,24 @@ impl Environment for Keys {
     }
 
     fn session_key(&self) -> SessionKey {
-        self.0.set(self.0.get() + 1);
-        SessionKey::new([self.0.get(); 16])
+        self.last.set(self.last.get() + 1);
+        SessionKey::new([self.last.get(); 16])
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        self.clock.get()
     }
 }
 
 /// A member that is alone in its cluster, and has a lease.
-struct Node {
-    member: Member,
-    keys: Keys,
+pub(crate) struct Node {
+    pub(crate) member: Member,
+    pub(crate) keys: Keys,
+    pub(crate) registry: Registry,
 }
 
 impl Node {
-    fn new(defect: Option<Defect>) -> Node {
+    pub(crate) fn new(defect: Option<Defect>) -> Node {
         let core = Config { defect, ..Config::new(0, View::alone(0)) };
         let setup = Setup { cluster: String::new(), address: String::new(), clients: String::new(), core };
         let leader = Leadership { term: 1, node: 0 };
@@ -57,21 +66,21 @@ impl Node {
         let members = [(0, MemberEntry::new(5, "", ""))].into();
         registry.apply(&Entry::View { base_epoch: 0, decided_by: leader, members }, leader);
         let (keys, mut effects) = (Keys::default(), Vec::new());
-        member.agreed(&Arc::new(registry), 5, NOW, &mut effects);
+        member.agreed(&Arc::new(registry.clone()), 5, NOW, &mut effects);
         member.wake(&keys, NOW, &mut effects);
         let reply = LeaderReply::Confirmed { incarnation: 5, sequence: 1, lasts: Duration::from_secs(3) };
         member.leader_replied(reply, NOW, &mut effects);
-        Node { member, keys }
+        Node { member, keys, registry }
     }
 
-    fn hear(&mut self, connection: ConnectionId, frame: ToNode) -> Vec<Effect> {
+    pub(crate) fn hear(&mut self, connection: ConnectionId, frame: ToNode) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.member.hear(connection, frame, &self.keys, NOW, &mut effects);
         effects
     }
 
     /// What clients are told.
-    fn told(&mut self, connection: ConnectionId, frame: ToNode) -> Vec<(ConnectionId, ToClient)> {
+    pub(crate) fn told(&mut self, connection: ConnectionId, frame: ToNode) -> Vec<(ConnectionId, ToClient)> {
         let told = self.hear(connection, frame).into_iter();
         told.filter_map(|it| match it {
             Effect::Tell { connection, frame } => Some((connection, frame)),
@@ -93,7 +102,7 @@ impl Node {
     }
 }
 
-fn ask(request: u64, name: &str) -> Acquire {
+pub(crate) fn ask(request: u64, name: &str) -> Acquire {
     let (definition, want, timeout) = (Definition::MUTEX, Want::Slot, Timeout::Never);
     Acquire { request, name: name.into(), definition, want, timeout }
 }
@@ -154,7 +163,8 @@ fn a_wrong_key_is_noted_and_an_unknown_session_is_not() {
     let stranger = node.member.connected("10.0.0.2:1");
     let wrong = SessionHandle { key: SessionKey::new([0; 16]), ..session };
     let effects = node.hear(stranger, ToNode::Close { session: wrong });
-    assert_eq!(effects, [Effect::Note(Note::WrongKey { by: "10.0.0.2:1".to_string() })]);
+    let [Effect::Note(Note::Audit(entry))] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((&*entry.address, entry.allowed), ("10.0.0.2:1", false));
     let unknown = SessionHandle { id: SessionId { number: 9, ..session.id }, ..session };
     assert_eq!(node.hear(stranger, ToNode::Close { session: unknown }), []);
 }

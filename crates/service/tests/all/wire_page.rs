@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
+use service::auth::Secret;
 use service::core::Timeout;
 use service::event::{Event, Filter};
 use service::frame;
@@ -49,13 +50,16 @@ trait Variant {
 variants!(WELCOME, Welcome: Version NoCommonVersion Refused);
 variants!(TO_NODE, ToNode: Open KeepAlive Acquire Cancel Release Close Ask Watch Order);
 variants!(TO_CLIENT, ToClient: Opened NotOpened Promise SessionGone Reply NotReleased QuestionAnswer Watching Event Missed
-    OrderResult NotWatching);
-variants!(QUESTION, Question: Status List Inspect Cluster Invite Remove Lease Definitions Voters Invitations Withdraw);
-variants!(ANSWER, QuestionAnswer: Status List Inspect Cluster Invited Done NotDone Definitions Voters Invitations);
-variants!(ORDER, Order: Define Resize ForceRelease);
+    OrderResult NotWatching NotKept);
+variants!(QUESTION, Question: Status List Inspect Cluster Invite Remove Lease Definitions Voters Invitations Withdraw
+    Rights Audit);
+variants!(ANSWER, QuestionAnswer: Status List Inspect Cluster Invited Done NotDone Definitions Voters Invitations
+    Refused Rights Audit);
+variants!(ORDER, Order: Define Resize ForceRelease Rights);
 variants!(REFUSAL, Refusal: NameEmpty NameTooLong NameNotPrintable Slots NoGroup TooManyGroups Contradicts WantsOther NotFree
     TimedOut Cancelled NoSuchSession RequestUsed NotHeld StaleFence TooManyRequests TooManySessions TimeToLive NoLease Overloaded
-    Leaving DefinedAs NotDefined NobodyHolds ForceReleased NotAgreed Lease Invitation Bound Label);
+    Leaving DefinedAs NotDefined NobodyHolds ForceReleased NotAgreed Lease Invitation Bound Label
+    NotAllowed Quota Rights);
 variants!(BOUND, Bound: Sessions ClientSessions ConnectionSessions LongSessions ClientLongSessions Requests ClientRequests
     SessionRequests Refusals ClientRefusals Names Slots ClientSlots FilterNames FilterBytes ControlCalls ConnectionControlCalls
     Definitions Fences Connections ClientConnections);
@@ -79,6 +83,7 @@ fn the_page_shows_a_frame_of_every_message() {
     let mut table = "| message | frame |\n|---|---|\n".to_string();
     let hello = Hello::MINE;
     row(&mut table, GREETING, &hello);
+    row(&mut table, GREETING, &Hello::with(Some(Secret::new([0xa5; 32]))));
     rows(&mut table, GREETING, &welcomes());
     rows(&mut table, VERSIONS.1, &to_node());
     rows(&mut table, VERSIONS.1, &to_client());
@@ -168,5 +173,6 @@ fn to_client() -> Vec<ToClient> {
         ToClient::Missed(300),
         ToClient::OrderResult { number: 2, result: Ok(OrderDone::Agreed) },
         ToClient::NotWatching(Refusal::NameEmpty),
+        ToClient::NotKept { session: SESSION, refusal: Refusal::NoLease },
     ]
 }

@@ -405,7 +405,7 @@ impl World {
         if self.defect == Some(wrong) && under != self.leads {
             match &mut entry {
                 Entry::View { decided_by, .. } | Entry::Lease { decided_by, .. } => *decided_by = self.leads,
-                Entry::Define { .. } | Entry::Invite { .. } => {}
+                Entry::Define { .. } | Entry::Invite { .. } | Entry::Rights(_) => {}
             }
             self.log.push((Some(entry), self.leads));
         } else if here {

@@ -1,0 +1,29 @@
+//! Who may do what: principals, groups, tokens and rules, which the cluster agrees on, and the decision about each call.
+//!
+//! **Before security is turned on, everything is allowed.** After that, everything is denied that no rule allows:
+//!
+//! - a [`Caller`] shows something (a token, a certificate, a user of this machine) and is a principal thereby;
+//! - a rule allows a principal, a group or everyone some [`Action`]s on all names that begin with a prefix. A prefix is one of
+//!   characters: `team` also covers `teams`; write `team/` for the namespace;
+//! - no action implies another. `admin` is about the cluster (members, leases, rights, the audit) and says nothing about locks;
+//! - a node's own certificate may do `admin` and `read`: an operator who has a node's files can recover a lost token.
+//!
+//! The decision ([`decide`]) looks at the rights, the principal, the action and the name, and at nothing else: it cannot tell
+//! whether there is such a name.
+
+mod action;
+mod audit;
+mod caller;
+mod change;
+mod decide;
+mod rights;
+mod sha256;
+mod token;
+
+pub use action::{Action, Actions, NotAnAction};
+pub use audit::{AuditEntry, AuditPage, History, MOST_AUDITED};
+pub use caller::{Caller, Evidence, Shown};
+pub use change::{Change, InvalidChange};
+pub use decide::{Decision, Subject, Why, decide};
+pub use rights::{Limit, MOST_OF_EACH, Quota, QuotaOf, Rights, Who};
+pub use token::{Secret, Token, TokenHash};
