@@ -5,7 +5,7 @@ pub(crate) mod acquire;
 pub(crate) mod audit;
 pub(crate) mod auth;
 pub(crate) mod cluster;
-pub(crate) pub(crate) mod define;
+pub(crate) mod define;
 pub(crate) mod endpoints;
 pub(crate) mod force;
 pub(crate) mod health;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use service::Identity;
-use service::auth::{self, AuditPage, Rights, Secret};
+use service::auth::{self, AuditPage, Rights};
 use service::core::{Cursor, Listing, Page, Status};
 use service::event::{Event, Filter, ForceReleased};
 use service::frame;

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use service::auth::Secret;
 use service::client::{Client, Grant};
 use service::frame;
 use service::protocol::ToNode;

@@ -141,7 +141,7 @@ fn commands_in(text: &str) -> impl Iterator<Item = (usize, String)> {
 fn refusal(line: &str) -> Option<String> {
     let command = line.split_once("tokenwood ").map_or(line, |(_, rest)| rest);
     // What a script has taken before.
-    let command = command.replace("$grant", "0.1.1.1.1@127.0.0.1:7710");
+    let command = command.replace("$grant", "0.1.1.1.1.000102030405060708090a0b0c0d0e0f@127.0.0.1:7710");
     let words = words(command.trim_end_matches(['&', ')', ' ']));
     let program = std::iter::once("tokenwood".to_string());
     let error = Cli::command().try_get_matches_from(program.chain(words)).err()?;

@@ -131,7 +131,10 @@ fn no_node_there_or_another_program() {
         );
         assert_eq!(said.lines().count(), 1, "{said}");
     }
-    let gone = Command::new(TOKENWOOD).args(["release", "0.1.1.1.1@127.0.0.1:1"]).output().unwrap();
+    let gone = Command::new(TOKENWOOD)
+        .args(["release", "0.1.1.1.1.000102030405060708090a0b0c0d0e0f@127.0.0.1:1"])
+        .output()
+        .unwrap();
     assert_eq!(code(&gone), 69);
     assert!(error(&gone).contains("127.0.0.1:1 does not answer"), "{}", error(&gone));
 }

@@ -26,6 +26,7 @@ mod peers;
 mod recommend;
 mod reproduce;
 mod restarts;
+mod rights;
 mod run;
 mod scripts;
 mod seats;

@@ -87,7 +87,7 @@ async fn encrypted(certificates: &Certificates) -> LocalCluster {
 }
 
 fn access(credentials: Credentials) -> Access {
-    Access { encryption: Encryption::Required(credentials) }
+    Access { encryption: Encryption::Required(credentials), token: None }
 }
 
 fn options(access: Access) -> Options {

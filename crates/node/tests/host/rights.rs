@@ -2,7 +2,7 @@
 
 use node::LocalCluster;
 use tokenwood::auth::{Change, Secret, Token};
-use tokenwood::{Admin, Error, NoAnswer, Options, Refusal, Tokenwood};
+use tokenwood::{Access, Admin, Error, NoAnswer, Options, Refusal, Tokenwood};
 
 fn allow(who: &str, prefix: &str, actions: &str) -> Change {
     let (who, actions) = (who.parse().unwrap(), actions.parse().unwrap());
@@ -26,7 +26,8 @@ async fn every_node_enforces_rights_that_one_was_told() {
     let before = Tokenwood::connect([cluster.endpoints[0].clone()]).await.unwrap();
     let held = before.mutex("ci/held").acquire().await.unwrap();
     let (root, ci) = (Secret::new([1; 32]), Secret::new([2; 32]));
-    let mut admin = Admin::connect_with(&cluster.endpoints[1], Some(&root)).await.unwrap();
+    let access = Access { token: Some(root.clone()), ..Access::default() };
+    let mut admin = Admin::connect_with(&cluster.endpoints[1], &access).await.unwrap();
     // Not the leader at one of the nodes at least: the change is passed on.
     admin.change_rights(Change::Secure { admin: root.hash() }).await.unwrap();
     for endpoint in &cluster.endpoints {
