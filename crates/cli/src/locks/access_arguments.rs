@@ -60,6 +60,10 @@ fn token(file: Option<&Path>) -> Result<Option<Secret>> {
 fn private(file: &Path) -> Result<String> {
     let cannot = || format!("cannot read {}", file.display());
     let is_private = fs::metadata(file).with_context(cannot)?.mode() & 0o077 == 0;
-    ensure!(is_private, "{0} can be read by other users, and a token is a secret: chmod 600 {0}", file.display());
+    ensure!(
+        is_private,
+        "{0} can be read by other users, and a token is a secret: chmod 600 {0}",
+        file.display()
+    );
     fs::read_to_string(file).with_context(cannot)
 }
