@@ -31,8 +31,7 @@ pub(crate) enum Command {
     Acquire(locks::acquire::AcquireArguments),
     Renew(locks::acquire::RenewArguments),
     Release(locks::acquire::ReleaseArguments),
-    /// List holders and waiters at all nodes of the cluster
-    Locks(locks::cluster::Asking),
+    Locks(locks::list::ListArguments),
     Inspect(locks::inspect::Arguments),
     Watch(locks::watch::Arguments),
     Define(locks::define::DefineArguments),

@@ -32,8 +32,9 @@ struct Waiting {
 impl Near {
     /// Opens a session that ends when what is returned is dropped, or with the node's lease.
     pub(crate) fn open(shared: &Arc<Shared>) -> Result<Arc<dyn Backend>, Error> {
+        let label = Some(tokenwood::label::of_this_process());
         let near = shared.with_member(|Turn { member, now, sinks, .. }| {
-            let (session, connection) = member.open_here(*now)?;
+            let (session, connection) = member.open_here(label, *now)?;
             let near = Arc::new(Near {
                 shared: Arc::downgrade(shared),
                 session,

@@ -1,21 +1,27 @@
 //! `tokenwood locks` and `tokenwood status`: holders and waiters, and the state of the nodes.
 
 use std::cmp::Reverse;
+use std::io::{IsTerminal, stdout};
+use std::time::Duration;
 
 use anyhow::Result;
+use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 use service::core::{Held, Listing, Status};
 use service::protocol::PeerStatus;
 use service::{Definition, Want};
 use tokenwood::label::Label;
-use tokenwood::{Grant, NodeStatus};
+use tokenwood::{Filter, Grant, NodeStatus};
+use tokio::time::timeout;
 
 use crate::locks::cluster::{Answered, Answers, Asking, Trouble};
+use crate::locks::endpoints::{duration, runtime};
 use crate::locks::holders::{time_in_words, who};
 use crate::terminal::format::Format;
-use crate::terminal::output::say;
+use crate::terminal::output::{self, note, say};
 use crate::terminal::schema::Schema;
+use crate::terminal::signals::Signals;
 use crate::terminal::{json, table};
 
 /// All locks, for scripts.
@@ -26,27 +32,103 @@ struct Locks<'a> {
     trouble: Trouble<'a>,
 }
 
-pub(crate) fn list(asking: &Asking) -> Result<u8> {
-    let answers = asking.ask_all(|mut admin| async move { admin.list().await })?;
-    if asking.format == Format::Json {
-        let locks = listings(&answers.nodes).map(|(id, listing)| as_json(id, listing)).collect();
-        json::say(Schema::Locks, &Locks { locks, trouble: answers.trouble() });
+/// List who holds and who waits, at all nodes, for all locks or for some
+///
+/// Exit code 69: a node gave no answer, so that the list may lack something, or the cluster grants nothing.
+#[derive(Args)]
+pub(crate) struct ListArguments {
+    /// Only these locks
+    names: Vec<String>,
+    /// Also locks whose names begin with this
+    #[arg(long = "prefix", value_name = "PREFIX")]
+    prefixes: Vec<String>,
+    /// List again whenever something has changed, until Ctrl-C; how often to look [default: 1s]
+    #[arg(long, value_name = "EVERY", num_args = 0..=1, default_missing_value = "1s", value_parser = pause, require_equals = true)]
+    watch: Option<Duration>,
+    #[command(flatten)]
+    asking: Asking,
+}
+
+/// Nodes are not asked more often than this.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+
+fn pause(text: &str) -> Result<Duration, String> {
+    let pause = duration(text)?;
+    if pause < SHORTEST_PAUSE { Err("look at most ten times a second: 100ms".to_string()) } else { Ok(pause) }
+}
+
+/// Takes the terminal's whole screen for what follows.
+const CLEAR_SCREEN: &str = "\u{1b}[H\u{1b}[2J";
+
+pub(crate) fn list(arguments: &ListArguments) -> Result<u8> {
+    arguments.names.iter().try_for_each(|name| service::name::validate(name))?;
+    let Some(every) = arguments.watch else {
+        let answers = arguments.ask()?;
+        arguments.show(&answers, &rows(&answers));
         return Ok(answers.note_trouble());
+    };
+    let runtime = runtime()?;
+    let mut signals = runtime.block_on(async { Signals::listen() })?;
+    let mut shown = None;
+    loop {
+        match arguments.ask() {
+            Ok(answers) => {
+                let rows = rows(&answers);
+                // How long it has been so always changes.
+                let facts: Vec<_> = rows.iter().map(|row| [&row[..AGE], &row[AGE + 1..]].concat()).collect();
+                let is_screen = arguments.asking.format == Format::Table && stdout().is_terminal();
+                if is_screen {
+                    output::print(format_args!("{CLEAR_SCREEN}"));
+                }
+                if is_screen || shown.replace(facts.clone()) != Some(facts) {
+                    arguments.show(&answers, &rows);
+                    answers.note_trouble();
+                }
+            }
+            Err(error) => note!("tokenwood: {error:#}"),
+        }
+        if runtime.block_on(async { timeout(every, signals.next()).await.is_ok() }) {
+            return Ok(0);
+        }
     }
+}
+
+/// The column of a table that says for how long it has been so.
+const AGE: usize = 4;
+
+impl ListArguments {
+    fn ask(&self) -> Result<Answers<Vec<Listing>>> {
+        let filter = Filter { names: self.names.clone(), prefixes: self.prefixes.clone() };
+        self.asking.ask_all(move |mut admin| {
+            let filter = filter.clone();
+            async move { admin.list_matching(filter).await }
+        })
+    }
+
+    fn show(&self, answers: &Answers<Vec<Listing>>, rows: &[Vec<String>]) {
+        if self.asking.format == Format::Json {
+            let locks = listings(&answers.nodes).map(|(id, listing)| as_json(id, listing)).collect();
+            json::say(Schema::Locks, &Locks { locks, trouble: answers.trouble() });
+        } else if rows.is_empty() && answers.are_complete() {
+            let which =
+                if self.names.is_empty() && self.prefixes.is_empty() { "a lock" } else { "these locks" };
+            say!("No client holds or waits for {which}.");
+        } else if !rows.is_empty() {
+            let heading =
+                ["name", "does", "slot", "fence", "for", "node", "who"].map(str::to_string).to_vec();
+            table::print(&[&[heading], rows].concat());
+        }
+    }
+}
+
+/// A row for each client: holders of a name before its waiters, and the first to come first.
+fn rows(answers: &Answers<Vec<Listing>>) -> Vec<Vec<String>> {
     let clients = listings(&answers.nodes)
         .flat_map(|(id, listing)| listing.clients.iter().map(move |client| (id, listing, client)));
     let mut clients: Vec<(u32, &Listing, &Held)> = clients.collect();
-    // Holders of a name before its waiters, and the first to come first.
     clients
         .sort_by_key(|(_, listing, client)| (&listing.name, client.granted.is_none(), Reverse(client.since)));
-    if clients.is_empty() && answers.are_complete() {
-        say!("No client holds or waits for a lock.");
-    } else if !clients.is_empty() {
-        let heading = ["name", "does", "slot", "fence", "for", "node", "who"].map(str::to_string).to_vec();
-        let rows = clients.into_iter().map(|(id, listing, client)| row(id, listing, client));
-        table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
-    }
-    Ok(answers.note_trouble())
+    clients.into_iter().map(|(id, listing, client)| row(id, listing, client)).collect()
 }
 
 /// What nodes told, with the id of each.

@@ -1,6 +1,7 @@
 //! A cluster of processes and what people do with it: run commands under locks, look, get things wrong.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
@@ -153,4 +154,43 @@ fn a_port_in_use_is_said() {
         let expected = format!("cannot listen at {taken} for {whom}: is the port in use?");
         assert!(error(&refused).contains(&expected), "{}", error(&refused));
     }
+}
+
+#[test]
+fn some_locks_are_listed_by_name_and_prefix_and_again_when_they_change() {
+    let cluster = Cluster::start("some", 2, false);
+    for name in ["a/1", "a/2", "b/1"] {
+        cluster.says(0, &["acquire", name, "--quiet"]);
+    }
+    let names = |arguments: &[&str]| {
+        let told = cluster.json(1, &[&["locks"], arguments].concat());
+        let mut names: Vec<String> = told["locks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|lock| lock["name"].as_str().unwrap().into())
+            .collect();
+        names.dedup();
+        names
+    };
+    assert_eq!(names(&["a/1"]), ["a/1"]);
+    assert_eq!(names(&["--prefix", "a/"]), ["a/1", "a/2"]);
+    assert_eq!(names(&["b/1", "--prefix", "a/2"]), ["a/2", "b/1"]);
+    assert!(cluster.says(0, &["locks", "c"]).contains("No client holds or waits for these locks"));
+    let wrong = cluster.run(0, &["locks", "--watch=1ms"]);
+    assert!(error(&wrong).contains("at most ten times a second"), "{}", error(&wrong));
+
+    let mut watching = cluster
+        .client(0, &["locks", "--prefix", "b/", "--watch=100ms"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("b/1 ")), "what there is comes at once");
+    cluster.says(1, &["acquire", "a/3", "--quiet"]);
+    cluster.says(1, &["acquire", "b/2", "--quiet"]);
+    let next: Vec<String> = lines.by_ref().take_while(|line| !line.starts_with("b/2 ")).collect();
+    assert_eq!(next.iter().filter(|line| line.starts_with("b/1 ")).count(), 1, "{next:?}");
+    kill("-INT", watching.id().into());
+    assert!(watching.wait().unwrap().success());
 }

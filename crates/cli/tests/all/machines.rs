@@ -11,7 +11,7 @@ fn a_cluster_on_three_machines_begins_restarts_grows_and_shrinks_as_the_manual_s
     let folder = Folder::new("machines");
     // The commands are those of the page.
     let found: Vec<String> =
-        pages::of_page("docs/control.md").into_iter().map(|example| example.command).collect();
+        pages::of_page("docs/control.md").into_iter().map(|it| it.command.replace("\\\n", "")).collect();
     let [certs @ .., found, restart] = &found[..] else { panic!("too few: {found:?}") };
     assert_eq!(certs.len(), 4, "these are not those that are run: {certs:?}");
     let commands = format!("certs='{}'\nfound='{found}'\nrestart='{restart}'\n", certs.join("\n"));

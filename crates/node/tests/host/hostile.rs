@@ -218,7 +218,7 @@ async fn leases_that_no_node_could_keep_are_refused() {
     let mut admin = tokenwood::Admin::connect(&endpoint).await.unwrap();
     for lasts in [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(3600), Duration::MAX] {
         match admin.set_lease(lasts).await {
-            Err(tokenwood::Error::NotDone(why)) => assert!(why.contains("500ms"), "{why}"),
+            Err(tokenwood::Error::NotDone(why)) => assert!(why.contains("500 ms"), "{why}"),
             other => panic!("leases of {lasts:?}: {other:?}"),
         }
     }

@@ -144,14 +144,17 @@ async fn callers_that_the_control_plane_refuses_are_logged_and_cannot_flood_the_
     let mine = call(&address, &nonsense).await;
     until_said(&["rejected: node 2 sent a malformed frame", &mine]).await;
 
-    // A stranger guesses the secret of an invitation.
-    let mut stream = TcpStream::connect(&address).await.unwrap();
-    let mut bytes = hello("local").encode();
-    let join = (1_u64, PASS_ON, JOIN, invitation.id, invitation.secret ^ 1, "127.0.0.1:1");
-    frame::put(2, &join, &mut bytes);
-    stream.write_all(&bytes).await.unwrap();
-    let mine = stream.local_addr().unwrap().to_string();
-    until_said(&["refused: node 2 asked", "this invitation is not known", &mine]).await;
+    // A stranger speaks for another, and guesses the secret of an invitation.
+    let guess = (1_u64, PASS_ON, JOIN, invitation.id, invitation.secret ^ 1, "127.0.0.1:1");
+    let wrong = [(2, "node 2 may not ask this"), (invitation.id, "this invitation is not known")];
+    for (from, why) in wrong {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let mut bytes = Hello { from, ..hello("local") }.encode();
+        frame::put(2, &guess, &mut bytes);
+        stream.write_all(&bytes).await.unwrap();
+        let mine = stream.local_addr().unwrap().to_string();
+        until_said(&[&format!("refused: node {from} asked"), why, &mine]).await;
+    }
 
     let mut strangers = Vec::new();
     for _ in 0..100 {

@@ -27,6 +27,10 @@ async fn what_is_taken_away_is_lost_and_nothing_else() {
             (tokenwood.mutex("x").acquire().await.unwrap(), tokenwood.mutex("y").acquire().await.unwrap());
         let (slot, fence) = fence_of(&mut admin, "x").await;
         assert_eq!(fence, taken.fence());
+        let (_, listings) = admin.inspect("x").await.unwrap();
+        let label =
+            listings[0].clients[0].label.as_ref().expect("clients in this process say who they are, too");
+        assert_eq!(label.process, std::process::id());
         let wrong = admin.force_release("x", slot, fence + 1, GrantAgain::WhenSafe).await;
         assert_eq!(wrong, Err(Error::Refused(Refusal::NobodyHolds)));
         let other = Tokenwood::connect([cluster.endpoints[1].clone()]).await.unwrap();

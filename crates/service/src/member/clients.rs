@@ -296,8 +296,12 @@ impl Member {
 /// Clients in this process.
 impl Member {
     /// Opens a session that ends with the node's lease, with a connection of its own for all its answers.
-    pub fn open_here(&mut self, now: Time) -> Result<(SessionId, ConnectionId), Refusal> {
-        let (session, _) = self.core.open(None, now)?;
+    pub fn open_here(
+        &mut self,
+        label: Option<Label>,
+        now: Time,
+    ) -> Result<(SessionId, ConnectionId), Refusal> {
+        let (session, _) = self.core.open_for(Opening { label, ..Opening::default() }, now)?;
         let connection = self.connections.open(Caller::from("this process"));
         self.connections.listen(session.number, connection);
         Ok((session, connection))

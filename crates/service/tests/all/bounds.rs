@@ -160,7 +160,7 @@ fn sessions_of_one_address_leave_room_for_others() {
     node.open(two, TTL).unwrap();
     assert_eq!(node.open(two, TTL), Err(bound(Bound::ClientSessions, 3)));
     // Clients in this process count in the sum, and have no bound of their own.
-    node.member.open_here(NOW).unwrap();
+    node.member.open_here(None, NOW).unwrap();
     node.open(other, TTL).unwrap();
     assert_eq!(node.open(other, TTL), Err(bound(Bound::Sessions, 5)));
     assert_eq!(
@@ -201,7 +201,7 @@ fn requests_have_bounds_and_come_back() {
     node.mutex(c, 1, "x");
     node.mutex(c, 2, "x");
     assert_eq!(node.mutex(c, 3, "x"), refused(Bound::SessionRequests, 2));
-    let (here, _) = node.member.open_here(NOW).unwrap();
+    let (here, _) = node.member.open_here(None, NOW).unwrap();
     let (definition, want, timeout) = (Definition::MUTEX, Want::Slot, Timeout::Never);
     let ask = Acquire { request: 1, name: "y".into(), definition, want, timeout };
     let reply = node.member.acquire(here, &ask, &NoEnvironment, NOW, &mut node.effects);

@@ -172,7 +172,7 @@ fn a_wrong_key_is_noted_and_an_unknown_session_is_not() {
 #[test]
 fn no_client_far_away_has_a_session_of_this_process() {
     let mut node = Node::new(None);
-    let (id, _) = node.member.open_here(NOW).unwrap();
+    let (id, _) = node.member.open_here(None, NOW).unwrap();
     let mut effects = Vec::new();
     node.member.acquire(id, &ask(1, "x"), &Keys::default(), NOW, &mut effects).unwrap();
     let stranger = node.member.connected("10.0.0.2:1");

@@ -340,7 +340,7 @@ impl World {
         let mut opened = session;
         let here = &mut self.nodes[node];
         if let (None, Some(member)) = (session, &mut here.member) {
-            opened = Arc::make_mut(member).open_here(here.now).ok();
+            opened = Arc::make_mut(member).open_here(None, here.now).ok();
             self.clients[number].session = opened;
         }
         let Some((session, _)) = opened else { return Ok(()) };
