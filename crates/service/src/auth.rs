@@ -17,7 +17,6 @@ mod caller;
 mod change;
 mod decide;
 mod rights;
-mod sha256;
 mod token;
 
 pub use action::{Action, Actions, NotAnAction};
