@@ -182,7 +182,12 @@ fn errors_are_json_on_standard_error() {
         (&format!("acquire x {nowhere}"), 69, "lock 'x': ", "'tokenwood dev' starts one here"),
         (&format!("acquire backup --try {at}"), 75, "lock 'backup' ", "leave out --try"),
         (&format!("acquire backup --wait 1ms {at}"), 75, "timed out after 1 ms", ""),
-        (&format!("renew 0.1.1.1.1@{}", cluster.endpoints[0]), 76, "the grant is no longer held", ""),
+        (
+            &format!("renew 0.1.1.1.1.{}@{}", "0".repeat(32), cluster.endpoints[0]),
+            76,
+            "the grant is no longer held",
+            "",
+        ),
         (&format!("resize unknown 3 {at}"), 2, "lock 'unknown': ", ""),
         ("check no-such-algorithm", 2, "there is no algorithm 'no-such-algorithm'", ""),
         ("check lamport --nodes three", 2, "'three' is no value for --nodes", ""),
