@@ -12,7 +12,8 @@ use security::{Credentials, Files, Holder};
 use service::Identity;
 use service::frame;
 use service::protocol::GREETING;
-use tokenwood::{Access, Admin, Options, Tokenwood};
+use tokenwood::auth::{Change, Secret};
+use tokenwood::{Access, Admin, Error, NoAnswer, Options, Refusal, Tokenwood};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -51,6 +52,12 @@ impl Certificates {
         security::private_files::replace(&certificate, issued.certificate.as_bytes()).unwrap();
         security::private_files::replace(&key, issued.key.as_bytes()).unwrap();
         let files = Files { ca: self.folder.join("ca.pem"), certificate: Some(certificate), key: Some(key) };
+        Credentials::load(files, None).unwrap()
+    }
+
+    /// Of a client that trusts the CA, and shows nothing.
+    fn without_certificate(&self) -> Credentials {
+        let files = Files { ca: self.folder.join("ca.pem"), certificate: None, key: None };
         Credentials::load(files, None).unwrap()
     }
 
@@ -230,5 +237,82 @@ async fn a_handshake_that_never_comes_costs_no_place_for_long() {
     let mut silent = TcpStream::connect(&cluster.endpoints[0]).await.unwrap();
     let mut byte = [0; 1];
     assert_eq!(timeout(SOON, silent.read(&mut byte)).await.unwrap().unwrap_or(0), 0);
+    cluster.stop().await;
+}
+
+/// Acquires a name and releases it, on a new connection, or says why that was refused.
+async fn acquire(endpoint: &str, name: &str, access: &Access) -> Result<(), Refusal> {
+    let acquired = match Tokenwood::connect_with([endpoint], options(access.clone())).await {
+        Ok(client) => client.mutex(name).acquire().await.map(drop),
+        Err(error) => Err(error),
+    };
+    match acquired {
+        Ok(()) => Ok(()),
+        Err(Error::Refused(refusal)) => Err(refusal),
+        Err(Error::NoNode(tried)) => match &tried[0].1 {
+            NoAnswer::Refused(refusal) => Err(refusal.clone()),
+            other => panic!("{other:?}"),
+        },
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// Acquires `ci/gpu` again and again until that is allowed, or until it is not.
+async fn until(endpoint: &str, access: &Access, is_allowed: bool) -> Result<(), Refusal> {
+    let tries = async {
+        loop {
+            let answer = acquire(endpoint, "ci/gpu", access).await;
+            if answer.is_ok() == is_allowed {
+                break answer;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(SOON, tries).await.expect("the node never heard of it")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_makes_its_client_the_principal_of_that_name() {
+    let certificates = Certificates::of(CLUSTER);
+    let cluster = encrypted(&certificates).await;
+    let endpoint = cluster.endpoints[0].as_str();
+    let root = Secret::new([1; 32]);
+    let nothing = access(certificates.without_certificate());
+    let mut admin = Admin::connect_with(endpoint, &Access { token: Some(root.clone()), ..nothing.clone() })
+        .await
+        .unwrap();
+    let allow = |who: &str, prefix: &str| Change::Allow {
+        who: who.parse().unwrap(),
+        prefix: prefix.into(),
+        actions: "acquire".parse().unwrap(),
+    };
+    let rules = [allow("ci/other", "other/"), allow("ci/build", "ci/")];
+    for change in [Change::Secure { admin: root.hash() }].into_iter().chain(rules) {
+        admin.change_rights(change).await.unwrap();
+    }
+    let (build, other) = (access(certificates.client("ci/build")), access(certificates.client("ci/other")));
+    // The node hears of commits some time after the leader has them, in their order.
+    until(endpoint, &nothing, false).await.unwrap_err();
+    until(endpoint, &build, true).await.unwrap();
+    assert!(matches!(acquire(endpoint, "db", &build).await, Err(Refusal::NotAllowed { .. })));
+    acquire(endpoint, "other/x", &other).await.unwrap();
+    let refused = acquire(endpoint, "ci/gpu", &other).await;
+    assert!(
+        matches!(&refused, Err(refusal @ Refusal::NotAllowed { .. }) if refusal.to_string().contains("ci/other")),
+        "{refused:?}"
+    );
+
+    let refused = acquire(endpoint, "ci/gpu", &nothing).await;
+    assert!(matches!(refused, Err(Refusal::NotAllowed { .. })), "{refused:?}");
+    let mut stranger = Admin::connect_with(endpoint, &nothing).await.unwrap();
+    let refused = stranger.list().await;
+    assert!(matches!(refused, Err(Error::Refused(Refusal::NotAllowed { .. }))), "{refused:?}");
+
+    // An operator with the files of a node needs no token.
+    let mut operator = Admin::connect_with(endpoint, &access(certificates.node(1))).await.unwrap();
+    operator.change_rights(Change::Bar { principal: "ci/build".into(), barred: true }).await.unwrap();
+    let refused = until(endpoint, &build, false).await;
+    assert!(matches!(refused, Err(Refusal::NotAllowed { .. })), "{refused:?}");
+    acquire(endpoint, "other/x", &other).await.unwrap();
     cluster.stop().await;
 }
