@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand, value_parser};
 use security::issue::{Folder, LEAF_DAYS, Written};
-use security::{Holder, Identity};
-use serde_json::{Value, json};
+use security::{Contents, Holder, Identity};
+use serde_json::json;
 
 use crate::Ended;
 use crate::terminal::format::Format;
+use crate::terminal::json;
 use crate::terminal::output::say;
+use crate::terminal::schema::Schema;
 
 /// Make and renew the certificates of a cluster: its CA, its nodes, its clients
 ///
@@ -117,7 +119,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 fn init(cluster: &str, Place { out, format }: &Place) -> Result<()> {
     let written = Folder::new(out).init(cluster).with_context(|| format!("no CA for cluster '{cluster}'"))?;
     match format {
-        Format::Json => say!("{}", as_json(&format!("tokenwood://{cluster}/ca"), &written)),
+        Format::Json => say_json(&format!("tokenwood://{cluster}/ca"), &written)?,
         Format::Table => {
             say!("The CA of cluster '{cluster}': {}", written.certificate.display());
             say!(
@@ -143,8 +145,7 @@ fn issue(holder: &Holder, Place { out, format }: &Place, lifetime: &Lifetime) ->
     };
     let written = folder.issue(holder, lifetime.days).with_context(failed)?;
     let identity = Identity::new(folder.authority()?.cluster(), holder.clone())?;
-    tell(&identity, &written, lifetime.days, *format);
-    Ok(())
+    tell(&identity, &written, lifetime.days, *format)
 }
 
 fn renew(files: &[PathBuf], ca: Option<&Path>, lifetime: &Lifetime, format: Format) -> Result<()> {
@@ -153,7 +154,7 @@ fn renew(files: &[PathBuf], ca: Option<&Path>, lifetime: &Lifetime, format: Form
         let folder = Folder::new(ca.or(beside).unwrap_or(Path::new(".")));
         let renewed = folder.renew(file, lifetime.days);
         let (identity, written) = renewed.with_context(|| format!("{} is not renewed", file.display()))?;
-        tell(&identity, &written, lifetime.days, format);
+        tell(&identity, &written, lifetime.days, format)?;
     }
     Ok(())
 }
@@ -166,7 +167,7 @@ fn rotate(finish: bool, Place { out, format }: &Place) -> Result<()> {
     match (format, finish) {
         (Format::Json, _) => {
             let cluster = folder.authority()?.cluster().to_string();
-            say!("{}", as_json(&format!("tokenwood://{cluster}/ca"), &written));
+            say_json(&format!("tokenwood://{cluster}/ca"), &written)?;
         }
         (Format::Table, false) => {
             say!("{bundle} has the old CA and a new one, which signs from now on. Next:\n");
@@ -181,16 +182,27 @@ fn rotate(finish: bool, Place { out, format }: &Place) -> Result<()> {
     Ok(())
 }
 
-fn tell(identity: &Identity, written: &Written, days: u32, format: Format) {
+fn tell(identity: &Identity, written: &Written, days: u32, format: Format) -> Result<()> {
     match format {
-        Format::Json => say!("{}", as_json(&identity.to_string(), written)),
+        Format::Json => say_json(&identity.to_string(), written)?,
         Format::Table => {
             let (certificate, key) = (written.certificate.display(), written.key.display());
             say!("{identity}: {certificate} and {key}, for {days} days");
         }
     }
+    Ok(())
 }
 
-fn as_json(identity: &str, written: &Written) -> Value {
-    json!({ "identity": identity, "certificate": written.certificate, "key": written.key })
+/// The end comes from the file: no certificate outlives its CA, whatever was asked for. In a bundle, the CA that signs is first.
+fn say_json(identity: &str, Written { certificate, key }: &Written) -> Result<()> {
+    let contents = Contents::of(certificate)?;
+    let newest = contents.certificates.first().context("the certificate that was written is not there")?;
+    let facts = json!({
+        "identity": identity,
+        "certificate": certificate.display().to_string(),
+        "key": key.display().to_string(),
+        "valid_until_unix_seconds": show::unix_seconds(newest.valid_until),
+    });
+    json::say(Schema::Certs, &facts);
+    Ok(())
 }

@@ -22,7 +22,7 @@ mod token;
 pub use action::{Action, Actions, NotAnAction};
 pub use audit::{AuditEntry, AuditPage, History, MOST_AUDITED};
 pub use caller::{Caller, Evidence, Shown};
-pub use change::{Change, InvalidChange};
+pub use change::{Change, FIRST_ADMIN, InvalidChange};
 pub use decide::{Decision, Subject, Why, decide};
 pub use rights::{Limit, MOST_OF_EACH, Quota, QuotaOf, Rights, Who};
 pub use token::{Secret, Token, TokenHash};

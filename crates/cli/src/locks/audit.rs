@@ -11,7 +11,9 @@ use tokenwood::{Admin, Error};
 
 use crate::locks::cluster::Asking;
 use crate::terminal::format::Format;
+use crate::terminal::json;
 use crate::terminal::output::{note, say};
+use crate::terminal::schema::Schema;
 
 /// How often to ask for what is new.
 const EVERY: Duration = Duration::from_secs(1);
@@ -73,7 +75,7 @@ async fn entries(mut admin: Admin, mut after: u64) -> Result<Vec<AuditEntry>, Er
 
 fn show(format: Format, node: u32, entry: &AuditEntry) {
     if format == Format::Json {
-        return say!("{}", as_json(node, entry));
+        return json::say(Schema::Audit, &as_json(node, entry));
     }
     let clock = entry.at % 86_400;
     let clock = format!("{:02}:{:02}:{:02}", clock / 3600, clock / 60 % 60, clock % 60);
@@ -83,14 +85,15 @@ fn show(format: Format, node: u32, entry: &AuditEntry) {
 }
 
 fn as_json(node: u32, entry: &AuditEntry) -> Value {
+    let known = |text: &str| (!text.is_empty()).then(|| text.to_string());
     json!({
         "node": node,
         "number": entry.number,
-        "time": entry.at,
-        "principal": entry.principal,
+        "unix_seconds": entry.at,
+        "principal": known(&entry.principal),
         "address": entry.address,
         "what": entry.what,
-        "name": entry.name,
+        "name": known(&entry.name),
         "allowed": entry.allowed,
         "why": entry.why,
         "repeated": entry.repeated,

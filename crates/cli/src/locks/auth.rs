@@ -5,16 +5,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use serde_json::json;
 use tokenwood::auth::{
-    Action, Actions, Change, Quota, QuotaOf, Rights, Secret, Token, TokenHash, Who, decide,
+    Action, Actions, Change, FIRST_ADMIN, Quota, QuotaOf, Rights, Secret, Token, TokenHash, Who, decide,
 };
 
 use crate::locks::cluster::Asking;
 use crate::locks::endpoints::duration;
 use crate::terminal::format::Format;
+use crate::terminal::json;
 use crate::terminal::output::say;
+use crate::terminal::schema::Schema;
 
+mod facts;
 mod show;
 
 /// Say who may do what: tokens, groups, rules, quotas; turn security on
@@ -171,18 +173,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         Subject::On { quiet, asking } => {
             let secret = new_secret()?;
             change(asking, &Change::Secure { admin: secret.hash() })?;
-            show::secret(
-                "Security is on. The token of the principal 'admin', who may do everything",
-                &secret,
-                *quiet,
-                asking,
-            )
+            let what = "Security is on. The token of the principal 'admin', who may do everything";
+            let token = Token { principal: FIRST_ADMIN.into(), expires: None };
+            show::secret(what, &secret, &token, *quiet, asking)
         }
         Subject::List(asking) => show::all(asking),
         Subject::Why { principal, action, name, asking } => {
             let rights = rights(asking)?;
             let principal = Some(&**principal).filter(|principal| *principal != "-");
-            show::decision(&decide(&rights, principal, *action, name), asking)
+            let decision = decide(&rights, principal, *action, name);
+            show::decision(&decision, (principal, *action, name), asking)
         }
         Subject::Token(change) => token(change),
         Subject::Group(GroupChange::Add(Membership { group, principal, asking })) => {
@@ -217,8 +217,14 @@ fn token(change_of: &TokenChange) -> Result<u8> {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let expires = expires.map(|expires| now.saturating_add(expires).as_secs());
             let token = Token { principal: principal.as_str().into(), expires };
-            change(asking, &Change::AddToken { hash: secret.hash(), token })?;
-            show::secret(&format!("The token of the principal '{principal}'"), &secret, *quiet, asking)
+            change(asking, &Change::AddToken { hash: secret.hash(), token: token.clone() })?;
+            show::secret(
+                &format!("The token of the principal '{principal}'"),
+                &secret,
+                &token,
+                *quiet,
+                asking,
+            )
         }
         TokenChange::List(asking) => show::tokens(asking),
         TokenChange::Remove { id, asking } => {
@@ -263,7 +269,7 @@ fn change(asking: &Asking, change: &Change) -> Result<()> {
 fn done(asking: &Asking, what: &Change) -> Result<u8> {
     change(asking, what)?;
     match asking.format {
-        Format::Json => say!("{}", json!({ "done": true })),
+        Format::Json => json::say(Schema::AuthChange, &facts::change(what)),
         Format::Table => say!("Done: all nodes hear of it."),
     }
     Ok(0)

@@ -69,6 +69,15 @@ schemas! {
     Invitation: "invitation", 1;
     Invitations: "invitations", 1;
     Ready: "ready", 1;
+    Certs: "certs", 1;
+    CertsFiles: "certs-files", 1;
+    AuthToken: "auth-token", 1;
+    AuthRights: "auth-rights", 1;
+    AuthTokens: "auth-tokens", 1;
+    AuthRules: "auth-rules", 1;
+    AuthDecision: "auth-decision", 1;
+    AuthChange: "auth-change", 1;
+    Audit: "audit", 1;
     Bench: "bench", 1;
     BenchScenarios: "bench-scenarios", 1;
     BenchPeers: "bench-peers", 1;

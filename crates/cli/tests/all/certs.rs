@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::folder::{Folder, code, not_run, text};
+use crate::json_schema::document;
 
 impl Folder {
     fn certs(&self, arguments: &str) -> String {
@@ -43,9 +44,15 @@ impl Folder {
 
     /// What `show` says of the only certificate in a file.
     fn shown(&self, file: &str) -> Value {
-        let told: Value = serde_json::from_str(&self.certs(&format!("show {file} --format json"))).unwrap();
+        let told = document(self.certs(&format!("show {file} --format json")));
+        assert_eq!(told["schema"], "tokenwood.certs-files/1");
         told["files"][0]["certificates"][0].clone()
     }
+}
+
+/// Whole days until a certificate ends.
+fn days_left(certificate: &Value) -> u64 {
+    certificate["left_seconds"].as_u64().unwrap() / (24 * 60 * 60)
 }
 
 fn mode(path: &Path) -> u32 {
@@ -59,8 +66,7 @@ fn a_cluster_gets_its_files_for_its_owner_alone() {
     assert!(told.contains("certs/ca.pem") && told.contains("tokenwood certs node 1"), "{told}");
     let told = folder.certs("node 3");
     assert!(told.contains("tokenwood://prod/node/3: certs/node-3.pem and certs/node-3.key"), "{told}");
-    let told: Value =
-        serde_json::from_str(&folder.certs("client ci/build@eu.1 --days 7 --format json")).unwrap();
+    let told = document(folder.certs("client ci/build@eu.1 --days 7 --format json"));
     assert_eq!(told["identity"], "tokenwood://prod/client/ci/build@eu.1");
     assert_eq!(told["key"], "certs/client-ci+build@eu.1.key");
 
@@ -95,11 +101,11 @@ fn show_says_whose_a_file_is_and_how_long_it_is_valid() {
     assert!(!told.contains("PRIVATE"), "{told}");
 
     let node = folder.shown("keys/node-3.pem");
-    assert_eq!((&node["is"], &node["identity"]), (&"node".into(), &"tokenwood://prod/node/3".into()));
-    assert_eq!((&node["days_left"], &node["valid"]), (&89.into(), &true.into()));
+    assert_eq!((&node["kind"], &node["identity"]), (&"node".into(), &"tokenwood://prod/node/3".into()));
+    assert_eq!((days_left(&node), &node["valid"]), (89, &true.into()));
     assert_eq!(node["fingerprint"].as_str().unwrap().len(), 64);
     assert_eq!(node["issuer"], folder.shown("keys/ca.pem")["subject"]);
-    assert_eq!(folder.shown("keys/ca.pem")["days_left"], 3649);
+    assert_eq!(days_left(&folder.shown("keys/ca.pem")), 3649);
 }
 
 #[test]
@@ -117,7 +123,7 @@ fn renew_keeps_the_holder_and_changes_the_key() {
         assert_eq!(before.1 == after.1, before.0.starts_with("ca."), "{}", before.0);
     }
     for file in files {
-        assert_eq!(folder.shown(file)["days_left"], 29);
+        assert_eq!(days_left(&folder.shown(file)), 29);
         assert_eq!(mode(&folder.0.join(file)), 0o600);
     }
     fs::create_dir(folder.0.join("elsewhere")).unwrap();
@@ -134,7 +140,7 @@ fn a_rotation_goes_over_a_bundle_of_both_cas() {
     let first = folder.shown("certs/ca.pem")["fingerprint"].clone();
     let told = folder.certs("rotate");
     assert!(told.contains("tokenwood certs rotate --finish"), "{told}");
-    let both: Value = serde_json::from_str(&folder.certs("show certs/ca.pem --format json")).unwrap();
+    let both = document(folder.certs("show certs/ca.pem --format json"));
     assert_eq!(both["files"][0]["certificates"].as_array().unwrap().len(), 2);
     assert_ne!(folder.shown("certs/ca.pem")["fingerprint"], first, "the new one signs");
 
@@ -142,7 +148,7 @@ fn a_rotation_goes_over_a_bundle_of_both_cas() {
     assert!(said.contains("tokenwood certs renew certs/node-1.pem"), "{said}");
     folder.certs("renew certs/node-1.pem");
     folder.certs("rotate --finish");
-    let one: Value = serde_json::from_str(&folder.certs("show certs/ca.pem --format json")).unwrap();
+    let one = document(folder.certs("show certs/ca.pem --format json"));
     assert_eq!(one["files"][0]["certificates"].as_array().unwrap().len(), 1);
     assert_eq!(folder.shown("certs/node-1.pem")["issuer"], folder.shown("certs/ca.pem")["subject"]);
 }

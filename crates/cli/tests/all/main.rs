@@ -11,6 +11,7 @@ mod interrupted;
 mod json;
 mod json_page;
 mod json_schema;
+mod json_security;
 mod kept;
 mod listings;
 mod locks;

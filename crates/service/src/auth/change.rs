@@ -14,7 +14,7 @@ use crate::name::LONGEST_NAME;
 const LONGEST_PRINCIPAL: usize = 128;
 
 /// The principal of the token that turns security on.
-const FIRST_ADMIN: &str = "admin";
+pub const FIRST_ADMIN: &str = "admin";
 
 /// A change of rights. Variants are only ever added at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,20 +3,22 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use serde_json::{Value, json};
-use tokenwood::auth::{Decision, Rights, Secret};
+use serde_json::json;
+use tokenwood::auth::{Action, Decision, Rights, Secret, Token};
 
-use super::rights;
+use super::{facts, rights};
 use crate::locks::cluster::Asking;
 use crate::terminal::format::Format;
+use crate::terminal::json;
 use crate::terminal::output::say;
+use crate::terminal::schema::Schema;
 use crate::terminal::table;
 
 /// Shows a secret, for the only time.
-pub(super) fn secret(what: &str, secret: &Secret, quiet: bool, asking: &Asking) -> Result<u8> {
+pub(super) fn secret(what: &str, secret: &Secret, token: &Token, quiet: bool, asking: &Asking) -> Result<u8> {
     let (text, id) = (secret.reveal(), secret.hash().id());
     match asking.format {
-        Format::Json => say!("{}", json!({ "token": text, "id": id })),
+        Format::Json => json::say(Schema::AuthToken, &facts::secret(secret, token)),
         Format::Table if quiet => say!("{text}"),
         Format::Table => {
             say!("{what}, with the id {id}. It is shown now and never again:\n\n  {text}\n");
@@ -26,10 +28,21 @@ pub(super) fn secret(what: &str, secret: &Secret, quiet: bool, asking: &Asking) 
     Ok(0)
 }
 
-pub(super) fn decision(decision: &Decision, asking: &Asking) -> Result<u8> {
-    let Decision { allowed, why } = decision;
+/// Shows the decision on what this principal wants to do with this name.
+pub(super) fn decision(
+    Decision { allowed, why }: &Decision,
+    (principal, action, name): (Option<&str>, Action, &str),
+    asking: &Asking,
+) -> Result<u8> {
     match asking.format {
-        Format::Json => say!("{}", json!({ "allowed": allowed, "why": why.to_string() })),
+        Format::Json => {
+            let name = Some(name).filter(|name| !name.is_empty());
+            let (action, why) = (action.name(), why.to_string());
+            let facts = json!({
+                "allowed": allowed, "principal": principal, "action": action, "name": name, "why": why,
+            });
+            json::say(Schema::AuthDecision, &facts);
+        }
         Format::Table => say!("{}: {why}.", if *allowed { "Allowed" } else { "Denied" }),
     }
     Ok(u8::from(!allowed))
@@ -38,20 +51,7 @@ pub(super) fn decision(decision: &Decision, asking: &Asking) -> Result<u8> {
 pub(super) fn all(asking: &Asking) -> Result<u8> {
     let rights = rights(asking)?;
     if asking.format == Format::Json {
-        let groups: Vec<Value> =
-            rights.groups.iter().map(|(group, of)| json!({ "group": &**group, "principals": of })).collect();
-        let quotas = rights.quotas.iter().map(|(of, quota)| {
-            json!({ "of": of.to_string(), "sessions": quota.sessions, "requests": quota.requests })
-        });
-        let value = json!({
-            "on": rights.on,
-            "tokens": tokens_as_json(&rights),
-            "groups": groups,
-            "rules": rules_as_json(&rights),
-            "barred": rights.barred,
-            "quotas": quotas.collect::<Vec<_>>(),
-        });
-        say!("{value}");
+        json::say(Schema::AuthRights, &facts::rights(&rights));
         return Ok(0);
     }
     if !rights.on {
@@ -74,7 +74,7 @@ pub(super) fn all(asking: &Asking) -> Result<u8> {
 pub(super) fn tokens(asking: &Asking) -> Result<u8> {
     let rights = rights(asking)?;
     match asking.format {
-        Format::Json => say!("{}", json!({ "tokens": tokens_as_json(&rights) })),
+        Format::Json => json::say(Schema::AuthTokens, &json!({ "tokens": facts::tokens(&rights) })),
         Format::Table => print_tokens(&rights),
     }
     Ok(0)
@@ -83,7 +83,7 @@ pub(super) fn tokens(asking: &Asking) -> Result<u8> {
 pub(super) fn rules(asking: &Asking) -> Result<u8> {
     let rights = rights(asking)?;
     match asking.format {
-        Format::Json => say!("{}", json!({ "rules": rules_as_json(&rights) })),
+        Format::Json => json::say(Schema::AuthRules, &json!({ "rules": facts::rules(&rights) })),
         Format::Table => print_rules(&rights),
     }
     Ok(0)
@@ -91,22 +91,6 @@ pub(super) fn rules(asking: &Asking) -> Result<u8> {
 
 fn joined<'a>(texts: impl Iterator<Item = &'a std::sync::Arc<str>>) -> String {
     texts.map(|text| &**text).collect::<Vec<_>>().join(", ")
-}
-
-fn tokens_as_json(rights: &Rights) -> Vec<Value> {
-    let token = rights.tokens.iter();
-    token
-        .map(|(hash, token)| json!({ "id": hash.id(), "principal": &*token.principal, "expires": token.expires }))
-        .collect()
-}
-
-fn rules_as_json(rights: &Rights) -> Vec<Value> {
-    let rules = rights.rules.iter();
-    rules
-        .map(|((who, prefix), actions)| {
-            json!({ "who": who.to_string(), "prefix": &**prefix, "actions": actions.to_string() })
-        })
-        .collect()
 }
 
 fn print_tokens(rights: &Rights) {
