@@ -58,7 +58,7 @@ impl Planned {
     fn needs_cluster(&self) -> bool {
         let for_clusters = [
             "run", "acquire", "release", "renew", "locks", "inspect", "watch", "status", "members", "define",
-            "resize", "health",
+            "resize", "health", "auth", "audit",
         ];
         let words: Vec<&str> = self.command.split_whitespace().collect();
         let pairs = words.windows(2).filter(|pair| pair[0].ends_with("tokenwood"));

@@ -26,10 +26,10 @@ done
 for i in 1 2 3; do until_so grep -q "waits at 10.0.0.1$i:7720" seat$i.log; done
 ip netns exec m4 sh -c "$collector" > collector.out 2>&1
 # The file names a folder below /var/lib, and certificates below /etc.
-tokenwood certs init --cluster build-farm --out certs > certs.log
-tokenwood certs node 0 --out certs >> certs.log
-ip netns exec m4 sh -c "mount -t tmpfs tmpfs /var/lib; mount -t tmpfs tmpfs /etc; cp -r certs /etc/tokenwood; exec $node" \
-    > node.log 2>&1 &
+mkdir etc
+tokenwood certs init --cluster build-farm --out etc/tokenwood > certs.out
+tokenwood certs node 0 --out etc/tokenwood >> certs.out
+ip netns exec m4 sh -c "mount -t tmpfs tmpfs /var/lib; mount --bind etc /etc; exec $node" > node.log 2>&1 &
 node=$!
 until_so grep -q "waiting for a majority: 1 of 3 voters" node.log
 kill $node
