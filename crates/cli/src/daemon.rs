@@ -9,3 +9,4 @@ pub(crate) mod kept;
 pub(crate) mod log;
 pub(crate) mod node;
 pub(crate) mod node_file;
+pub(crate) mod parent;

@@ -165,7 +165,7 @@ impl NodeProcesses {
         self.folder.0.join(id.to_string())
     }
 
-    /// Starts this node, or starts it again from its folder.
+    /// Starts this node, or starts it again from its folder. It ends with the thread that calls this, at the latest.
     pub fn launch(&mut self, id: u32) -> Result<()> {
         let Plan { cluster, setups, settings, logs } = &self.plan;
         let member = |(id, setup): (usize, &NodeSetup)| format!("{id}={}", setup.reached_at);
@@ -175,6 +175,8 @@ impl NodeProcesses {
         command.args(["node", "--cluster", cluster, "--id", &id.to_string()]);
         command.args(["--listen", &setup.peers, "--clients", &setup.clients]);
         command.arg("--data").arg(self.data(id));
+        // If this process is killed, it cannot end its nodes.
+        command.args(["--parent", &std::process::id().to_string()]);
         // Networks of their own, where nodes have other addresses than loopback, belong to tests alone.
         command.args(["--member", &members, "--insecure"]).args(settings);
         // What is meant for other nodes.

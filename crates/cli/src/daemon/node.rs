@@ -21,6 +21,7 @@ use crate::daemon::kept;
 use crate::daemon::log;
 use crate::daemon::log::{Format, Threshold};
 use crate::daemon::node_file::{Address, Length, MemberId, NodeFile, Settings};
+use crate::daemon::parent::end_with;
 use crate::locks::endpoints::runtime;
 use crate::terminal::output;
 use crate::terminal::signals::Signals;
@@ -109,9 +110,15 @@ pub(crate) struct Arguments {
     log_format: Option<Format>,
     #[command(flatten)]
     encryption: encryption::EncryptionArguments,
+    /// The process that started this node, and that the node must not outlive
+    #[arg(long, value_name = "PID", hide = true)]
+    parent: Option<u32>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    if let Some(parent) = arguments.parent.filter(|parent| !end_with(*parent)) {
+        bail!("process {parent}, which this node was to end with, has ended");
+    }
     let (settings, kept) = settings(arguments)?;
     if arguments.print_config {
         output::print(format_args!("{settings}"));

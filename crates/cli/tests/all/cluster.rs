@@ -93,6 +93,28 @@ impl Cluster {
     }
 }
 
+impl Cluster {
+    /// Kills `dev` without warning, so that it ends nothing.
+    pub(crate) fn kill_dev(&mut self) {
+        self.dev.kill().unwrap();
+        self.dev.wait().unwrap();
+    }
+}
+
+/// Whether a process is there, and not merely waits for its parent to notice its end.
+pub(crate) fn lives(process: u64) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}
+
+pub(crate) fn until_gone(process: u64) {
+    let begun = Instant::now();
+    while lives(process) {
+        assert!(begun.elapsed() < SOON, "process {process} is still there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 impl Drop for Cluster {
     fn drop(&mut self) {
         // Politely, so that it ends its nodes.

@@ -3,6 +3,7 @@
 mod certs;
 mod cluster;
 mod commands;
+mod dev;
 mod errata;
 mod examples;
 mod fail_stop;

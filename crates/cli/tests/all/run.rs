@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::cluster::{Cluster, SOON, TOKENWOOD, ended_within, error, kill};
+use crate::cluster::{Cluster, SOON, TOKENWOOD, ended_within, error, kill, lives, until_gone};
 use crate::folder::code;
 
 /// Waits until a file has this in it.
@@ -14,19 +14,6 @@ fn until_said(file: &Path, what: &str) {
     let begun = Instant::now();
     while !fs::read_to_string(file).is_ok_and(|text| text.contains(what)) {
         assert!(begun.elapsed() < SOON, "never said '{what}': {:?}", fs::read_to_string(file));
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn lives(process: u64) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
-}
-
-fn until_gone(process: u64) {
-    let begun = Instant::now();
-    while lives(process) {
-        assert!(begun.elapsed() < SOON, "process {process} is still there");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

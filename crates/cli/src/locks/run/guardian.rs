@@ -21,9 +21,7 @@ use nix::sys::signal::{SigSet, Signal as Blockable};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getppid, kill_process_group, set_parent_process_death_signal, wait,
-};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use service::Time;
 use transport::clock::machine_now;
@@ -31,6 +29,7 @@ use transport::clock::machine_now;
 use super::descendants;
 use super::ending::{Act, Ending, OnLost};
 use super::link::{FromGuardian, Heard, ToGuardian, from_bytes, line, receive_input};
+use crate::daemon::parent::end_with;
 
 /// What the guardian is called where processes are listed: those who end `tokenwood` by name do not mean it.
 pub(super) const PROCESS_NAME: &CStr = c"tw-guardian";
@@ -92,13 +91,8 @@ fn start(command: &[OsString], input: Stdio, group: Option<Pid>) -> Result<Pid> 
 pub(crate) fn become_command(parent: u32, command: &[OsString]) -> u8 {
     // The guardian blocks all of them, and a process begins with what its parent blocks.
     _ = SigSet::empty().thread_set_mask();
-    #[cfg(target_os = "linux")]
-    {
-        _ = set_parent_process_death_signal(Some(Signal::KILL));
-        // It may have been gone before.
-        if getppid().map(|parent| parent.as_raw_pid().cast_unsigned()) != Some(parent) {
-            return 137;
-        }
+    if !end_with(parent) {
+        return 137;
     }
     let Some((program, arguments)) = command.split_first() else { return 2 };
     let error = Command::new(program).args(arguments).exec();
