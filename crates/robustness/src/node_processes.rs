@@ -1,6 +1,7 @@
 //! NodeProcesses of a cluster on this machine, each a process of its own.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, PipeReader, Write};
@@ -12,9 +13,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
+use security::Files;
 use service::InWords;
 use sync::IgnorePoison;
-use tokenwood::{Admin, NodeStatus};
+use tokenwood::{Access, Admin, NodeStatus};
 use transport::clock;
 
 /// Processes that end with this one.
@@ -76,6 +78,8 @@ pub struct NodeSetup {
     pub network_of: Option<u32>,
     /// Variables to set in its environment.
     pub environment: Vec<(&'static str, String)>,
+    /// Its CA, certificate and key, if it encrypts.
+    pub files: Option<Files>,
     /// What happens to its standard error.
     pub log: Log,
     /// Called with each line of its audit, unless its log is kept in a file.
@@ -111,7 +115,28 @@ impl Log {
     }
 }
 
+/// Variables that are meant for other nodes, or for clients.
+const FOR_OTHER_NODES: [&str; 11] = [
+    "CONFIG",
+    "ADVERTISE",
+    "REACHED_AT",
+    "JOIN",
+    "LOG_FORMAT",
+    "CA",
+    "CERTIFICATE",
+    "KEY",
+    "ENCRYPTION",
+    "INSECURE",
+    "SOCKET",
+];
+
 impl NodeSetup {
+    /// The flags that say how it encrypts.
+    fn encryption(&self) -> Vec<OsString> {
+        // Networks of their own, where nodes have other addresses than loopback, belong to tests alone.
+        self.files.as_ref().map_or_else(|| vec!["--insecure".into()], as_flags)
+    }
+
     /// A command of this program that runs there.
     pub fn command(&self) -> Result<Command> {
         let program = std::env::current_exe()?;
@@ -126,6 +151,13 @@ impl NodeSetup {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         Ok(command)
     }
+}
+
+/// The flags that name these files.
+pub(crate) fn as_flags(files: &Files) -> Vec<OsString> {
+    let Files { ca, certificate, key } = files;
+    let files = [("--ca", Some(ca)), ("--certificate", certificate.as_ref()), ("--key", key.as_ref())];
+    files.into_iter().filter_map(|(flag, file)| Some([flag.into(), file?.into()])).flatten().collect()
 }
 
 impl NodeProcesses {
@@ -177,10 +209,8 @@ impl NodeProcesses {
         command.arg("--data").arg(self.data(id));
         // If this process is killed, it cannot end its nodes.
         command.args(["--parent", &std::process::id().to_string()]);
-        // Networks of their own, where nodes have other addresses than loopback, belong to tests alone.
-        command.args(["--member", &members, "--insecure"]).args(settings);
-        // What is meant for other nodes.
-        for setting in ["CONFIG", "ADVERTISE", "REACHED_AT", "JOIN", "LOG_FORMAT"] {
+        command.args(["--member", &members]).args(setup.encryption()).args(settings);
+        for setting in FOR_OTHER_NODES {
             command.env_remove(format!("TOKENWOOD_{setting}"));
         }
         let (stderr, unread) = setup.log.open()?;
@@ -240,9 +270,9 @@ impl NodeProcesses {
     }
 
     /// Waits until the node at this endpoint answers, is one of so many members and connected to all others.
-    pub async fn until_connected(&mut self, endpoint: &str, members: usize) -> Result<()> {
+    pub async fn until_connected(&mut self, endpoint: &str, members: usize, access: &Access) -> Result<()> {
         for _ in 0..1000 {
-            if is_connected(endpoint, members).await {
+            if is_connected(endpoint, members, access).await {
                 return Ok(());
             }
             if let Some(failure) = self.failure()? {
@@ -311,8 +341,8 @@ impl fmt::Display for LastLine {
     }
 }
 
-pub(crate) async fn is_connected(endpoint: &str, expected: usize) -> bool {
-    let Ok(mut admin) = Admin::connect(endpoint).await else { return false };
+pub(crate) async fn is_connected(endpoint: &str, expected: usize, access: &Access) -> bool {
+    let Ok(mut admin) = Admin::connect_with(endpoint, access).await else { return false };
     let Ok(cluster) = admin.cluster().await else { return false };
     if cluster.lease_left.is_zero() {
         return false;

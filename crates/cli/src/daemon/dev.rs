@@ -1,12 +1,15 @@
 //! `tokenwood dev`: a cluster on this machine, to try things.
 
+mod keyring;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use node::LocalCluster;
+use keyring::{Keyring, quoted};
+use node::{Encryption, LocalCluster};
 use robustness::{NodeProcesses, NodeSetup};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -35,6 +38,10 @@ pub(crate) struct Arguments {
     /// The length of node leases: what the clients of a dead node held is free again about that much later
     #[arg(long, default_value = "3s")]
     lease: Length,
+    /// Encrypt, and deny what no rule allows: makes a CA, certificates and an admin token, in a folder that is removed at the
+    /// end (but stays if this program is killed with -9), and prints what to type
+    #[arg(long)]
+    secure: bool,
     /// Write a JSON file with ids, process ids and endpoints when the cluster is ready
     #[arg(long, value_name = "FILE")]
     ready_file: Option<PathBuf>,
@@ -52,42 +59,96 @@ struct Running {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     runtime()?.block_on(async {
-        if arguments.processes { processes(arguments).await } else { in_process(arguments).await }
+        // From here on, so that a signal leaves no keys behind.
+        let signals = Signals::listen()?;
+        if arguments.processes {
+            processes(arguments, signals).await
+        } else {
+            in_process(arguments, signals).await
+        }
     })?;
     Ok(Ended::Well)
 }
 
-async fn in_process(arguments: &Arguments) -> Result<()> {
+/// The name of a cluster in this process.
+const IN_PROCESS: &str = "local";
+/// The name of a cluster of processes.
+const OF_PROCESSES: &str = "dev";
+
+async fn in_process(arguments: &Arguments, mut signals: Signals) -> Result<()> {
     log::start(Format::Text, arguments.log_level);
-    let cluster =
-        LocalCluster::start_at(for_clients(arguments.nodes).await?, arguments.lease.0, |_| {}).await?;
-    let endpoints = (0..).zip(cluster.endpoints.clone());
-    let running: Vec<Running> =
-        endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
-    for node in &running {
-        NodeProcesses::none().until_connected(&node.endpoint, running.len()).await?;
-    }
-    ready(arguments, &running)?;
-    until_stopped().await?;
-    // NodeProcesses that end one after the other are not worth a log line.
+    let keyring = keyring(arguments, IN_PROCESS)?;
+    let (cluster, running) = tokio::select! {
+        begun = begin(arguments, keyring.as_ref()) => begun?,
+        _ = signals.next() => return Ok(()),
+    };
+    ready(arguments, &running, keyring.as_ref())?;
+    signals.next().await;
+    // Nodes that end one after the other are not worth a log line.
     log::close();
     cluster.stop().await;
     Ok(())
 }
 
-async fn processes(arguments: &Arguments) -> Result<()> {
-    let mut tries = 1;
-    let (mut nodes, running) = loop {
-        match launch(arguments).await {
-            // Another process took a port before the node that it was meant for.
-            Err(error) if tries < TRIES && format!("{error:#}").contains(PORT_IN_USE) => tries += 1,
-            launched => break launched?,
+/// Starts a cluster in this process.
+async fn begin(arguments: &Arguments, keyring: Option<&Keyring>) -> Result<(LocalCluster, Vec<Running>)> {
+    let (for_clients, lease) = (for_clients(arguments.nodes).await?, arguments.lease.0);
+    let encryption = match keyring {
+        Some(keyring) => keyring.encryption(IN_PROCESS)?,
+        None => vec![Encryption::Off; arguments.nodes as usize],
+    };
+    let encryption = move |id: u32| encryption[id as usize].clone();
+    let cluster = LocalCluster::start_encrypted(IN_PROCESS, for_clients, lease, |_| {}, encryption).await?;
+    let endpoints = (0..).zip(cluster.endpoints.clone());
+    let running: Vec<Running> =
+        endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
+    until_usable(&mut NodeProcesses::none(), &running, keyring).await?;
+    Ok((cluster, running))
+}
+
+async fn processes(arguments: &Arguments, mut signals: Signals) -> Result<()> {
+    let keyring = keyring(arguments, OF_PROCESSES)?;
+    let launching = async {
+        let mut tries = 1;
+        loop {
+            match launch(arguments, keyring.as_ref()).await {
+                // Another process took a port before the node that it was meant for.
+                Err(error) if tries < TRIES && format!("{error:#}").contains(PORT_IN_USE) => tries += 1,
+                launched => break launched,
+            }
         }
     };
-    ready(arguments, &running)?;
+    let (mut nodes, running) = tokio::select! {
+        launched = launching => launched?,
+        _ = signals.next() => return Ok(()),
+    };
+    ready(arguments, &running, keyring.as_ref())?;
     tokio::select! {
-        stopped = until_stopped() => stopped,
+        _ = signals.next() => Ok(()),
         failed = note_failures(&mut nodes) => failed,
+    }
+}
+
+fn keyring(arguments: &Arguments, cluster: &str) -> Result<Option<Keyring>> {
+    arguments.secure.then(|| Keyring::make(cluster, arguments.nodes)).transpose()
+}
+
+/// Waits until all nodes are connected; turns security on, if that is wanted.
+async fn until_usable(
+    nodes: &mut NodeProcesses,
+    running: &[Running],
+    keyring: Option<&Keyring>,
+) -> Result<()> {
+    let access = keyring.map(|keyring| keyring.access(None)).transpose()?.unwrap_or_default();
+    for node in running {
+        nodes.until_connected(&node.endpoint, running.len(), &access).await?;
+    }
+    match keyring {
+        Some(keyring) => {
+            let endpoints: Vec<&str> = running.iter().map(|node| &*node.endpoint).collect();
+            keyring.turn_on(&endpoints).await.context("cannot turn security on")
+        }
+        None => Ok(()),
     }
 }
 
@@ -99,7 +160,7 @@ async fn note_failures(nodes: &mut NodeProcesses) -> Result<()> {
     }
 }
 
-async fn launch(arguments: &Arguments) -> Result<(NodeProcesses, Vec<Running>)> {
+async fn launch(arguments: &Arguments, keyring: Option<&Keyring>) -> Result<(NodeProcesses, Vec<Running>)> {
     let for_clients = for_clients(arguments.nodes).await?;
     let mut for_peers = Vec::new();
     for _ in 0..arguments.nodes {
@@ -108,25 +169,32 @@ async fn launch(arguments: &Arguments) -> Result<(NodeProcesses, Vec<Running>)> 
     let setups = for_peers
         .iter()
         .zip(&for_clients)
-        .map(|(peers, clients)| {
+        .enumerate()
+        .map(|(id, (peers, clients))| {
             let (peers, clients) = (peers.local_addr()?.to_string(), clients.local_addr()?.to_string());
             // A person who tries things sees what was forced.
             let on_audit: Option<fn(&str)> = Some(|line| note!("{line}"));
-            Ok(NodeSetup { reached_at: peers.clone(), peers, clients, on_audit, ..NodeSetup::default() })
+            let files = keyring.map(|keyring| keyring.nodes()[id].clone());
+            Ok(NodeSetup {
+                reached_at: peers.clone(),
+                peers,
+                clients,
+                files,
+                on_audit,
+                ..NodeSetup::default()
+            })
         })
         .collect::<Result<Vec<_>>>()?;
     // Each node binds its ports anew.
     drop((for_clients, for_peers));
     let lease = arguments.lease.to_string();
-    let mut nodes = NodeProcesses::start("dev", &setups, &["--lease", &lease])?;
+    let mut nodes = NodeProcesses::start(OF_PROCESSES, &setups, &["--lease", &lease])?;
     let running: Vec<Running> = nodes
         .ids_and_pids()
         .zip(&setups)
         .map(|((id, pid), setup)| Running { id, pid, endpoint: setup.clients.clone() })
         .collect();
-    for node in &running {
-        nodes.until_connected(&node.endpoint, running.len()).await?;
-    }
+    until_usable(&mut nodes, &running, keyring).await?;
     Ok((nodes, running))
 }
 
@@ -151,9 +219,9 @@ async fn for_clients(nodes: u32) -> Result<Vec<TcpListener>> {
 }
 
 /// Prints what to type next. If the file that says so to a program cannot be written, nothing is announced.
-fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
+fn ready(arguments: &Arguments, running: &[Running], keyring: Option<&Keyring>) -> Result<()> {
     if let Some(file) = &arguments.ready_file {
-        write_ready_file(file, running)?;
+        write_ready_file(file, running, keyring)?;
     }
     let count = running.len();
     let what = if count == 1 { "A node is".to_string() } else { format!("A cluster of {count} nodes is") };
@@ -172,11 +240,21 @@ fn ready(arguments: &Arguments, running: &[Running]) -> Result<()> {
     if !usual.zip(&endpoints).all(|(usual, endpoint)| usual == **endpoint) {
         output::announce(format_args!("  export TOKENWOOD_ENDPOINTS={}\n", endpoints.join(",")));
     }
+    if let Some(keyring) = keyring {
+        output::announce(format_args!("  {}\n", keyring.export()));
+    }
     output::announce(format_args!(
         "  tokenwood run backup -- sleep 10          # one at a time\n  \
            tokenwood run gpu --slots 2 -- sleep 10   # two at a time: start three\n  \
            tokenwood locks                           # holders and waiters\n"
     ));
+    if let Some(keyring) = keyring {
+        output::announce(format_args!(
+            "\nThe token is that of 'admin', who may do everything; it is shown this once. Keys and certificates are in\n{}, \
+             removed at the end; if this program is killed with -9, remove them yourself.\n",
+            keyring.folder().display()
+        ));
+    }
     Ok(())
 }
 
@@ -186,19 +264,22 @@ fn alias(program: &Path, search: &OsStr) -> Option<String> {
     let installed = std::env::split_paths(search).map(|folder| folder.join("tokenwood"));
     let installed = installed.filter(|file| file.is_file()).find_map(|file| file.canonicalize().ok());
     let program = program.canonicalize().ok()?;
-    let path = program.display().to_string().replace('\'', r"'\''");
-    (installed.as_ref() != Some(&program)).then(|| format!("alias tokenwood='{path}'"))
+    (installed.as_ref() != Some(&program)).then(|| format!("alias tokenwood={}", quoted(&program)))
 }
 
 /// Whole or not at all: a program that waits for it may read it as soon as it is there.
-fn write_ready_file(file: &Path, running: &[Running]) -> Result<()> {
+fn write_ready_file(file: &Path, running: &[Running], keyring: Option<&Keyring>) -> Result<()> {
     let nodes: Vec<_> = running
         .iter()
         .map(|node| json!({ "id": node.id, "pid": node.pid, "endpoint": node.endpoint }))
         .collect();
     let cannot = || format!("cannot write {}", file.display());
     let unfinished = file.with_extension("unfinished");
-    let ready = json::pretty(Schema::Ready, &json!({ "nodes": nodes }));
+    let mut facts = json!({ "nodes": nodes });
+    for (name, path) in Keyring::paths(keyring) {
+        facts[name] = path;
+    }
+    let ready = json::pretty(Schema::Ready, &facts);
     fs::write(&unfinished, ready + "\n").with_context(cannot)?;
     fs::rename(&unfinished, file).with_context(cannot)
 }

@@ -252,7 +252,7 @@ fn rule(change_of: &RuleChange) -> Result<u8> {
 }
 
 /// 256 random bits of the operating system.
-fn new_secret() -> Result<Secret> {
+pub(crate) fn new_secret() -> Result<Secret> {
     let mut bytes = [0; 32];
     getrandom::getrandom(&mut bytes).context("the operating system has no random bytes")?;
     Ok(Secret::new(bytes))

@@ -1,6 +1,7 @@
 //! A cluster of `tokenwood dev`, and commands of its clients: shared by the tests of locks.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,15 +18,28 @@ pub(crate) struct Cluster {
     pub(crate) folder: Folder,
     pub(crate) pids: Vec<u64>,
     pub(crate) endpoints: Vec<String>,
+    /// What it says to programs.
+    pub(crate) ready: Value,
 }
 
 impl Cluster {
     pub(crate) fn start(name: &str, nodes: u32, processes: bool) -> Cluster {
+        Cluster::start_with(name, nodes, processes, |_, _| {})
+    }
+
+    /// The same, after `prepare` has had its folder and the command.
+    pub(crate) fn start_with(
+        name: &str,
+        nodes: u32,
+        processes: bool,
+        prepare: impl FnOnce(&Path, &mut Command),
+    ) -> Cluster {
         let folder = Folder::new(name);
         let ready = folder.0.join("ready.json");
         let mut dev = Command::new(TOKENWOOD);
         dev.args(["dev", "--nodes", &nodes.to_string(), "--ready-file"]).arg(&ready);
         dev.args(processes.then_some("--processes")).stdout(Stdio::null()).stderr(Stdio::inherit());
+        prepare(&folder.0, &mut dev);
         let mut dev = dev.spawn().unwrap();
         for _ in 0..2000 {
             if ready.exists() {
@@ -34,9 +48,9 @@ impl Cluster {
                 let pids = nodes.iter().map(|node| node["pid"].as_u64().unwrap()).collect();
                 let endpoints =
                     nodes.iter().map(|node| node["endpoint"].as_str().unwrap().to_string()).collect();
-                let cluster = Cluster { dev, folder, pids, endpoints };
+                let cluster = Cluster { dev, folder, pids, endpoints, ready };
                 // Only now: a cluster that nothing owns would outlive the test.
-                assert_eq!(json_schema::problems(&ready), [""; 0]);
+                assert_eq!(json_schema::problems(&cluster.ready), [""; 0]);
                 return cluster;
             }
             assert_eq!(dev.try_wait().unwrap(), None, "it ended before it was ready");

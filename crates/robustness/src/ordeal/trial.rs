@@ -13,7 +13,7 @@ use random::Random;
 use rustix::process::Signal;
 use service::protocol::Cluster;
 use service::{InWords, Time};
-use tokenwood::Admin;
+use tokenwood::{Access, Admin};
 use tokio::time::{sleep, timeout};
 
 use super::network::{Network, address};
@@ -99,6 +99,8 @@ pub(crate) struct Trial {
     pub(crate) store: OpenStore,
     pub(crate) ledger: Arc<Mutex<Ledger>>,
     pub(crate) report: Report,
+    /// How this program gets in.
+    pub(crate) access: Access,
     launcher: ClientLauncher,
     seed: u64,
     history: Arc<File>,
@@ -133,6 +135,7 @@ impl Trial {
             launcher: ClientLauncher::new(ledger.clone(), Some(history.clone())),
             ledger,
             report: Report::of(scenario),
+            access: Access::default(),
             seed: plan.seed,
             history,
             folder,
@@ -241,7 +244,8 @@ impl Trial {
     /// What a node says of the cluster, if it answers soon. It is asked from where this program is.
     pub(crate) async fn ask(&self, node: u32) -> Option<Cluster> {
         let asking = async {
-            let mut admin = Admin::connect(&self.setups[node as usize].clients).await.ok()?;
+            let endpoint = &self.setups[node as usize].clients;
+            let mut admin = Admin::connect_with(endpoint, &self.access).await.ok()?;
             admin.cluster().await.ok()
         };
         timeout(Duration::from_millis(300), asking).await.ok()?
@@ -269,7 +273,7 @@ impl Trial {
         for node in &running {
             let endpoint = self.setups[*node as usize].clients.clone();
             loop {
-                let connected = is_connected(&endpoint, running.len());
+                let connected = is_connected(&endpoint, running.len(), &self.access);
                 if timeout(Duration::from_secs(1), connected).await.is_ok_and(|connected| connected) {
                     break;
                 }

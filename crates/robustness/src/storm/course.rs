@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use tokenwood::Admin;
+use tokenwood::{Access, Admin};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
@@ -76,7 +76,7 @@ pub async fn run(storm: &Storm) -> Result<Outcome> {
     let (setups, mut proxies) = setups(storm.nodes).await?;
     let mut nodes = NodeProcesses::start("storm", &setups, &["--linger", SOON, "--keep-idle", SOON])?;
     for setup in &setups {
-        nodes.until_connected(&setup.clients, setups.len()).await?;
+        nodes.until_connected(&setup.clients, setups.len(), &Access::default()).await?;
     }
     let mut endpoints = Vec::new();
     for setup in &setups {
