@@ -11,6 +11,7 @@ pub mod network;
 mod partitions;
 mod pauses;
 pub mod report;
+mod rotation;
 mod store;
 pub mod strangers;
 pub mod trial;
@@ -63,7 +64,7 @@ macro_rules! scenario {
 }
 
 /// All there are, the most telling first.
-pub const SCENARIOS: [Scenario; 17] = [
+pub const SCENARIOS: [Scenario; 18] = [
     scenario!(
         "holder",
         "the node of a holder is killed: how soon the next client holds, and whether the old one knew",
@@ -122,6 +123,11 @@ pub const SCENARIOS: [Scenario; 17] = [
             disks::slow_disk
         )
     },
+    scenario!(
+        "rotation",
+        "the CA is replaced while clients hold locks, and all connections are cut after each step",
+        rotation::rotation
+    ),
     scenario!(
         "views",
         "a node leaves and comes back until there were 1,000 views: nothing grows",

@@ -52,6 +52,23 @@ fn locks_hold_when_nodes_and_clients_are_killed_stopped_and_cut_off() {
     assert!(attack["lost_updates_without_fences"].as_u64().unwrap() > 0, "the attack does nothing: {attack}");
 }
 
+/// With leases that outlast what other tests do to this machine; if they do not, the scenario says so itself.
+#[test]
+fn the_ca_is_replaced_under_load_and_a_node_without_the_new_files_is_excluded() {
+    let (code, told) = ordeal(&["rotation"], &["--nodes", "3", "--lease", "3s"]);
+    let rotation = &told["scenarios"][0];
+    assert_eq!(rotation["wrong"], Value::Array(Vec::new()), "{rotation:#}");
+    match rotation["not_run"].as_str() {
+        Some(why) => eprintln!("rotation: {why}"),
+        None => assert_eq!(code, Some(0)),
+    }
+    let counted = &rotation["counted"];
+    assert_eq!(counted["excluded_without_new_files"], 1);
+    for what in ["grants", "rotations", "cut_between_nodes", "cut_from_clients"] {
+        assert!(counted[what].as_u64().unwrap() > 0, "no {what}: {counted:#}");
+    }
+}
+
 /// With fewer of them than `tokenwood ordeal strangers` has. How long friends wait, and whether a watcher missed anything, is told
 /// and not demanded: other tests run beside it.
 #[test]

@@ -11,8 +11,9 @@ use crate::storm::{self, Line, Tally, now, say};
 use anyhow::Result;
 use clap::Args;
 use random::Random;
+use security::{Credentials, Files};
 use service::{Definition, Time};
-use tokenwood::{Error, Guard, Options, Refusal, Tokenwood};
+use tokenwood::{Access, Encryption, Error, Guard, Options, Refusal, Tokenwood};
 use tokio::time::{sleep, timeout};
 
 use super::store::Register;
@@ -37,6 +38,22 @@ pub struct Arguments {
     /// It does not look whether it has lost the lock before it writes
     #[arg(long)]
     careless: bool,
+    /// It encrypts, and trusts this CA
+    #[arg(long)]
+    ca: Option<PathBuf>,
+    /// It shows this certificate
+    #[arg(long)]
+    certificate: Option<PathBuf>,
+    #[arg(long)]
+    key: Option<PathBuf>,
+}
+
+impl Arguments {
+    fn credentials(&self) -> Result<Option<Credentials>> {
+        let Some(ca) = self.ca.clone() else { return Ok(None) };
+        let files = Files { ca, certificate: self.certificate.clone(), key: self.key.clone() };
+        Ok(Some(Credentials::load(files, None)?))
+    }
 }
 
 /// So often a client looks whether it still holds what it holds.
@@ -54,9 +71,18 @@ pub async fn run(arguments: &Arguments) -> Result<()> {
         ends.store(true, Ordering::Relaxed);
     });
     let mut register = Register::connect(&arguments.store).await?;
-    let mut editor = Editor { arguments, tally: Tally::default(), tokenwood: None, stays: 0 };
+    let credentials = arguments.credentials()?;
+    let access = Access {
+        encryption: credentials.clone().map_or(Encryption::Off, Encryption::Required),
+        ..Access::default()
+    };
+    let mut editor = Editor { arguments, access, tally: Tally::default(), tokenwood: None, stays: 0 };
     let mut random = Random::new(arguments.seed);
     while !over.load(Ordering::Relaxed) {
+        if let Some(credentials) = credentials.iter().find(|credentials| credentials.changed_on_disk()) {
+            // A certificate without its new key is half of a change: the next look finds the rest.
+            _ = credentials.reload();
+        }
         let wanted = arguments.wanted[random.below(arguments.wanted.len() as u64) as usize];
         let asked = now();
         match timeout(LONGEST_WAIT, editor.take(wanted, &over)).await {
@@ -75,6 +101,7 @@ pub async fn run(arguments: &Arguments) -> Result<()> {
 
 struct Editor<'a> {
     arguments: &'a Arguments,
+    access: Access,
     tally: Tally,
     tokenwood: Option<Tokenwood>,
     stays: u64,
@@ -89,7 +116,8 @@ impl Editor<'_> {
             let taken = match &self.tokenwood {
                 Some(tokenwood) => tokenwood.semaphore(&name, slots).acquire().await,
                 None => {
-                    let options = Options::with_ttl(Duration::from_millis(self.arguments.ttl_ms));
+                    let ttl = Duration::from_millis(self.arguments.ttl_ms);
+                    let options = Options { access: self.access.clone(), ..Options::with_ttl(ttl) };
                     let connected = Tokenwood::connect_with(self.arguments.endpoints.clone(), options).await;
                     match connected {
                         Ok(connected) => {

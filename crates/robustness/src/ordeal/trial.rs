@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::storm::{self, Arrival, Finding, Ledger};
+use crate::storm::{self, Arrival, Finding, Ledger, Tally};
 use anyhow::{Context, Result};
 use random::Random;
 use rustix::process::Signal;
+use security::Files;
 use service::protocol::Cluster;
 use service::{InWords, Time};
 use tokenwood::{Access, Admin};
@@ -20,7 +21,7 @@ use super::network::{Network, address};
 use super::report::Report;
 use super::store::OpenStore;
 use crate::client_processes::{ClientLauncher, ClientProcess, lock};
-use crate::node_processes::{NodeProcesses, NodeSetup, is_connected};
+use crate::node_processes::{NodeProcesses, NodeSetup, as_flags, is_connected};
 use crate::storm::StormClients;
 
 /// What the user asked for.
@@ -55,6 +56,9 @@ const PORTS: u32 = 20_000;
 /// Of what is wrong, so much is told of each kind.
 const TOLD: usize = 5;
 
+/// The name of the cluster.
+pub(crate) const CLUSTER: &str = "ordeal";
+
 /// How clients are.
 #[derive(Clone)]
 pub(crate) struct Load {
@@ -69,13 +73,16 @@ pub(crate) struct Load {
     pub(crate) clock: Option<String>,
     /// They want no other node than theirs.
     pub(crate) faithful: bool,
+    /// They encrypt, and show this certificate.
+    pub(crate) files: Option<Files>,
 }
 
 impl Load {
     /// Clients that want this, and stay inside for up to 10 ms.
     pub(crate) fn of(wanted: &[usize], ttl: Duration) -> Load {
         let section = Duration::from_millis(10);
-        Load { wanted: wanted.to_vec(), ttl, section, careless: false, clock: None, faithful: false }
+        let wanted = wanted.to_vec();
+        Load { wanted, ttl, section, careless: false, clock: None, faithful: false, files: None }
     }
 }
 
@@ -101,6 +108,8 @@ pub(crate) struct Trial {
     pub(crate) report: Report,
     /// How this program gets in.
     pub(crate) access: Access,
+    /// What clients counted that have ended and were judged.
+    pub(crate) tally: Tally,
     launcher: ClientLauncher,
     seed: u64,
     history: Arc<File>,
@@ -116,14 +125,24 @@ impl Trial {
         network: bool,
         tune: impl Fn(u32, &mut NodeSetup),
     ) -> Result<Trial> {
-        let folder = folder(scenario);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        let history = Arc::new(File::create(folder.join("history"))?);
         let network = if network { Some(Network::build(plan.nodes)?) } else { None };
         let mut setups = setups(plan.nodes, network.as_ref())?;
         (0..).zip(&mut setups).for_each(|(id, setup)| tune(id, setup));
+        Trial::of(scenario, plan, network, setups)
+    }
+
+    /// The same, with nodes that are set up.
+    pub(crate) fn of(
+        scenario: &'static str,
+        plan: &Plan,
+        network: Option<Network>,
+        setups: Vec<NodeSetup>,
+    ) -> Result<Trial> {
+        let folder = folder(scenario);
+        fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        let history = Arc::new(File::create(folder.join("history"))?);
         let lease = format!("{}ms", plan.lease.as_millis());
-        let nodes = NodeProcesses::planned("ordeal", &setups, &["--lease", &lease], Some(folder.clone()));
+        let nodes = NodeProcesses::planned(CLUSTER, &setups, &["--lease", &lease], Some(folder.clone()));
         let ledger = Arc::new(Mutex::new(Ledger::default()));
         Ok(Trial {
             nodes,
@@ -136,6 +155,7 @@ impl Trial {
             ledger,
             report: Report::of(scenario),
             access: Access::default(),
+            tally: Tally::default(),
             seed: plan.seed,
             history,
             folder,
@@ -194,6 +214,7 @@ impl Trial {
         if load.careless {
             command.arg("--careless");
         }
+        command.args(load.files.iter().flat_map(as_flags));
         let process = self.launcher.start(command)?;
         let number = process.number;
         self.note(&format!("process {number} is a client of node {node}"));
@@ -348,6 +369,7 @@ impl Trial {
     fn judge_history(&mut self, tolerance: Tolerance) {
         let ledger = std::mem::take(&mut *lock(&self.ledger));
         let (findings, arrivals) = (ledger.judge(), ledger.arrivals());
+        self.tally = ledger.tally();
         let of = |kind: fn(&Finding) -> bool| findings.iter().filter(move |finding| kind(finding));
         let together = of(|finding| matches!(finding, Finding::Together(_)));
         let fences = of(|finding| matches!(finding, Finding::Fence(_)));
@@ -401,7 +423,7 @@ pub fn folder(scenario: &str) -> PathBuf {
 }
 
 /// Where nodes are: each in its network, or all on this machine's own at ports that are free.
-fn setups(nodes: u32, network: Option<&Network>) -> Result<Vec<NodeSetup>> {
+pub(crate) fn setups(nodes: u32, network: Option<&Network>) -> Result<Vec<NodeSetup>> {
     let Some(network) = network else {
         // Below what connections get: a node that is down would find its port taken by one.
         let mut ports = (0..PORTS).map(|port| FIRST_PORT + (port + std::process::id() % PORTS) % PORTS);

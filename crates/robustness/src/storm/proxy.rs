@@ -51,10 +51,17 @@ impl Proxy {
     }
 }
 
+impl Proxy {
+    /// Cuts all connections. Returns how many.
+    pub fn cut_all(&self) -> usize {
+        std::iter::from_fn(|| self.cut(0).then_some(())).count()
+    }
+}
+
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.listener.abort();
-        while self.cut(0) {}
+        self.cut_all();
     }
 }
 
