@@ -57,7 +57,7 @@ async fn measure(
 }
 
 /// Hands the lock to and fro. Returns how many microseconds each hand-off took.
-async fn turn(first: &Lock, second: &Lock) -> Result<Vec<f64>, Error> {
+pub(crate) async fn turn(first: &Lock, second: &Lock) -> Result<Vec<f64>, Error> {
     let mut times = Vec::new();
     for round in 0..TURN {
         let (giver, taker) = if round % 2 == 0 { (first, second) } else { (second, first) };

@@ -9,6 +9,7 @@
 mod cluster;
 mod contended;
 pub mod cpu;
+mod encrypted;
 mod error;
 mod figure;
 mod floor;
@@ -56,7 +57,7 @@ impl Scenario {
 }
 
 /// All scenarios.
-pub const SCENARIOS: [Scenario; 13] = [
+pub const SCENARIOS: [Scenario; 14] = [
     Scenario {
         name: "embedded",
         about: "take and release a lock whose token is here, in the node's own process",
@@ -104,6 +105,11 @@ pub const SCENARIOS: [Scenario; 13] = [
         name: "hand-off-client",
         about: "the same between clients of the two nodes",
         run: handoff::between_clients,
+    },
+    Scenario {
+        name: "encrypted",
+        about: "what encryption adds to a client's cycle and to a hand-off, beside the same without it",
+        run: encrypted::price,
     },
     Scenario { name: "names", about: "the memory of names that are used once each", run: names::memory },
 ];

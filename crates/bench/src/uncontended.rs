@@ -41,7 +41,7 @@ pub(crate) fn embedded(effort: &Effort) -> Result<Vec<Figure>, Error> {
     })
 }
 
-async fn cycle(lock: &Lock) -> Result<(), Error> {
+pub(crate) async fn cycle(lock: &Lock) -> Result<(), Error> {
     let guard = lock.acquire().await?;
     black_box(guard).release();
     Ok(())

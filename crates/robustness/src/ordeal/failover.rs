@@ -53,7 +53,8 @@ async fn holders_of(scenario: &'static str, plan: Plan) -> Result<Report> {
         trial
             .report
             .demand(code == Some(76), || format!("round {round}: the old holder ended with {}", exit(code)));
-        trial.report.demand(took <= bound, || {
+        // Short runs are tests beside other tests: a busy machine says nothing about times.
+        trial.report.demand(took <= bound || plan.is_short(), || {
             format!("round {round}: the next grant came after {after}, and {allowed} are allowed")
         });
         ratios.push(ratio);

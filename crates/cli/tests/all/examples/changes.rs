@@ -174,15 +174,8 @@ pub(crate) static CHANGES: &[Change] = &[
     change(
         "tokenwood",
         "tokenwood ordeal",
-        How::Replaced("ordeal", "ordeal holder --nodes 3 --seconds 1"),
+        How::Replaced("ordeal", "ordeal kills --nodes 3 --seconds 1"),
         LONG,
-    ),
-    change(
-        "docs/rights.md",
-        "export TOKENWOOD_TOKEN=…",
-        // The command before it has printed the token, on a line of its own.
-        How::Replaced("…", "$(sed -n 's/^  //p' out.0)"),
-        "the reader's own token",
     ),
     // Several machines.
     change("docs/control.md", "tokenwood node --data /var/lib/tokenwood", How::OnMachines, "three machines"),
