@@ -23,10 +23,13 @@ struct Cluster {
     folder: PathBuf,
     addresses: BTreeMap<u32, (String, String)>,
     hosts: BTreeMap<u32, Host>,
+    /// The test is over: nodes that still run lose their folders.
+    over: Arc<AtomicBool>,
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
         _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -34,7 +37,8 @@ impl Drop for Cluster {
 impl Cluster {
     async fn start(name: &str, nodes: u32) -> Cluster {
         let folder = std::env::temp_dir().join(format!("tokenwood-failover-{name}-{}", std::process::id()));
-        let mut cluster = Cluster { folder, addresses: BTreeMap::new(), hosts: BTreeMap::new() };
+        let (addresses, hosts) = (BTreeMap::new(), BTreeMap::new());
+        let mut cluster = Cluster { folder, addresses, hosts, over: Arc::default() };
         let mut members = BTreeMap::new();
         for id in 0..nodes {
             members.insert(id, cluster.new_address(id).await);
@@ -71,6 +75,7 @@ impl Cluster {
             panic!("{address} stays in use");
         };
         let (for_peers, for_clients) = (listen(peers.clone()).await, listen(clients.clone()).await);
+        let over = self.over.clone();
         let config = HostConfig {
             cluster: "test".to_string(),
             id,
@@ -85,8 +90,10 @@ impl Cluster {
             local_socket: None,
             sockets: node::Sockets::OwnThread,
             on_failure: OnFailure::new(move |failure| {
-                eprintln!("node {id} has failed: {failure}");
-                std::process::abort();
+                if !over.load(Ordering::SeqCst) {
+                    eprintln!("node {id} has failed: {failure}");
+                    std::process::abort();
+                }
             }),
             hearts: Hearts::default(),
         };
