@@ -1,7 +1,5 @@
 //! `tokenwood`: the one program. `main` maps outcomes to exit codes; `commands.rs` lists all commands.
 
-#![forbid(unsafe_code)]
-
 mod certs;
 mod commands;
 mod daemon;

@@ -29,6 +29,7 @@ use transport::clock::machine_now;
 use super::descendants;
 use super::ending::{Act, Ending, OnLost};
 use super::link::{FromGuardian, Heard, ToGuardian, from_bytes, line, receive_input};
+use super::passed_on;
 use crate::daemon::parent::end_with;
 
 /// What the guardian is called where processes are listed: those who end `tokenwood` by name do not mean it.
@@ -202,7 +203,7 @@ impl Guardian {
             ToGuardian::Revoked => _ = self.begin(),
             ToGuardian::Lost => self.act((self.on_lost != OnLost::None).then_some(Act::Kill)),
             ToGuardian::Signal(signal) => {
-                if let Some(signal) = Signal::from_named_raw(*signal) {
+                if let Some(signal) = passed_on::numbered(*signal) {
                     self.pass_on(signal);
                 }
             }

@@ -1,5 +1,7 @@
 //! Signals that `run` passes on to its command: all that a process can be sent and can catch.
 
+use std::ops::Range;
+
 use anyhow::Result;
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
@@ -8,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::terminal::signals::is_ignored;
 
 /// Not among them are SIGTSTP, SIGCONT, SIGTTIN and SIGTTOU, which `foreground.rs` handles; SIGPIPE and SIGCHLD, which concern
-/// this process; and the signals of faults, which a process cannot survive. Real-time signals have no common meaning.
+/// this process; and the signals of faults, which a process cannot survive. Real-time signals come after these.
 const PASSED_ON: [Signal; 19] = [
     Signal::HUP,
     Signal::INT,
@@ -31,6 +33,24 @@ const PASSED_ON: [Signal; 19] = [
     Signal::STKFLT,
 ];
 
+/// The real-time signals that the C library leaves to programs, but for the last, which tokio does not listen for.
+fn real_time() -> Range<i32> {
+    libc::SIGRTMIN()..libc::SIGRTMAX()
+}
+
+/// The signal with this number: one that has a name, or a real-time signal.
+pub(super) fn numbered(number: i32) -> Option<Signal> {
+    let named = Signal::from_named_raw(number);
+    if named.is_some() || !real_time().contains(&number) {
+        return named;
+    }
+    #[expect(
+        unsafe_code,
+        reason = "no safe call names a real-time signal; the number is one that a program may send"
+    )]
+    Some(unsafe { Signal::from_raw_unchecked(number) })
+}
+
 /// Listens for them.
 pub(super) struct PassedOn(mpsc::UnboundedReceiver<Signal>);
 
@@ -38,7 +58,7 @@ impl PassedOn {
     /// From now on they do not end this program. Those that its caller ignores are ignored by the command, too.
     pub(super) fn listen() -> Result<PassedOn> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        for passed_on in PASSED_ON {
+        for passed_on in PASSED_ON.into_iter().chain(real_time().filter_map(numbered)) {
             if is_ignored(passed_on) {
                 continue;
             }
