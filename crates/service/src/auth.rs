@@ -8,7 +8,7 @@
 //! - no action implies another. `admin` is about the cluster (members, leases, rights, the audit) and says nothing about locks;
 //! - a node's own certificate may do `admin` and `read`: an operator who has a node's files can recover a lost token.
 //!
-//! The decision ([`decide`]) looks at the rights, the principal, the action and the name, and at nothing else: it cannot tell
+//! The decision ([`decide()`]) looks at the rights, the principal, the action and the name, and at nothing else: it cannot tell
 //! whether there is such a name.
 
 mod action;
