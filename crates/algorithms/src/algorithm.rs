@@ -22,6 +22,7 @@ use core::hash::Hash;
 use crate::census::Census;
 use crate::info::Info;
 use crate::node::Node;
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
@@ -95,6 +96,12 @@ pub trait Algorithm: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// Counts what a message on its way to `to` carries.
     fn count_message(message: &Self::Message, to: NodeId, census: &mut Census);
+
+    /// Fills in what a picture of this node shows.
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture);
+
+    /// What a picture of this message shows.
+    fn draw_message(message: &Self::Message) -> Contents;
 
     /// Whether nodes may exchange their numbers in this way under these rules: if all states and messages are
     /// renamed, every step has the same effects, renamed. It is not so where a number breaks a tie. The first

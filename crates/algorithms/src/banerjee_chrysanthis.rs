@@ -8,6 +8,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, TimerInfo, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
@@ -199,6 +200,23 @@ impl Algorithm for BanerjeeChrysanthis {
                 renaming.rename(queue);
                 renaming.rename([collector]);
             }
+        }
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        picture.token_if(self.token.is_some());
+        picture.point("collector", (self.collector != site.me).then_some(self.collector));
+        picture.queue(self.token.iter().flatten().copied());
+        picture.keep(self.collected.iter().copied());
+        picture.keep(self.early.iter().map(|&(origin, _)| origin));
+        picture.fact("epoch", self.epoch);
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request { origin, .. } => Contents::request(*origin),
+            Message::New { .. } => Contents::default(),
+            Message::Token { .. } => Contents::token(0),
         }
     }
 

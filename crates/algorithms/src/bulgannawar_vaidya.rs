@@ -5,23 +5,26 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, TokenId, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::pointers::Pointers;
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
 mod defects;
+mod message;
 #[cfg(test)]
 mod paper;
+mod picture;
 mod rules;
 #[cfg(test)]
 mod tuning;
 
 pub use defects::Defect;
+pub use message::{Entry, Message};
 pub use rules::Rules;
 use rules::{Choose, Whom};
 
@@ -57,35 +60,6 @@ pub struct BulgannawarVaidya {
 struct Token {
     id: TokenId,
     queue: Vec<Entry>,
-}
-
-/// An entry in a token's queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Entry {
-    /// The waiting node.
-    pub node: NodeId,
-    /// The node that turned the request into one for this token; `None` if it asked for this token.
-    pub tag: Option<NodeId>,
-}
-
-impl Entry {
-    fn nodes(&mut self) -> impl Iterator<Item = &mut NodeId> {
-        [&mut self.node].into_iter().chain(&mut self.tag)
-    }
-}
-
-/// What nodes send.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[allow(missing_docs)] // the fields are named after the text
-pub enum Message {
-    /// A node requests a token.
-    Request { origin: NodeId, token: TokenId, clock: u32 },
-    /// A token with its queue, the receiver at the head.
-    Token { token: TokenId, queue: Vec<Entry>, clock: u32 },
-    /// The sender holds this token.
-    Inform { token: TokenId, clock: u32 },
 }
 
 impl Algorithm for BulgannawarVaidya {
@@ -218,6 +192,14 @@ impl Algorithm for BulgannawarVaidya {
             }
             Message::Inform { token, .. } => renaming.rename([token]),
         }
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        self.draw_parts(site, picture);
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        message.drawn()
     }
 
     fn kind(message: &Message) -> &'static str {
@@ -469,25 +451,6 @@ impl BulgannawarVaidya {
     fn stamp_now(&mut self, site: &Context<'_>, token: TokenId) {
         if site.rules.inform > 0 && !site.has_defect(Defect::InformByVersion) {
             self.stamp[token as usize] = self.clock;
-        }
-    }
-}
-
-impl fmt::Display for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Message::Request { origin, token, .. } => write!(f, "REQUEST({origin} asks for token {token})"),
-            Message::Token { token, queue, .. } => {
-                write!(f, "TOKEN({token}, queue")?;
-                for Entry { node, tag } in queue {
-                    match tag {
-                        None => write!(f, " {node}")?,
-                        Some(via) => write!(f, " {node} via {via}")?,
-                    }
-                }
-                f.write_str(")")
-            }
-            Message::Inform { token, .. } => write!(f, "INFORM(token {token})"),
         }
     }
 }

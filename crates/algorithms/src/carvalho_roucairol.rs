@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -90,6 +91,18 @@ impl Algorithm for CarvalhoRoucairol {
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        let permitted = site.others().filter(|&node| self.permitted[node as usize]);
+        picture.tie("permission", permitted);
+        picture.keep(self.deferred.iter().copied());
+        picture.fact_if("request", self.request);
+        picture.fact("clock", self.highest);
+    }
+
+    fn draw_message(_: &Message) -> Contents {
+        Contents::default()
+    }
 
     fn kind(message: &Message) -> &'static str {
         message.kind()

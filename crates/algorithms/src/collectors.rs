@@ -10,6 +10,7 @@ use core::marker::PhantomData;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT, Wait};
 use crate::census::Census;
 use crate::info::{Info, TimerInfo};
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
@@ -161,6 +162,32 @@ impl<V: Variant> Algorithm for Grouped<V> {
             Message::Request(origin) => renaming.rename([origin]),
             Message::Token(queue) => renaming.rename(queue),
             _ => {}
+        }
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        let other = |node: NodeId| (node != site.me).then_some(node);
+        let layout = site.rules.layout;
+        let here = self.available + self.office.early_tokens() + u32::from(self.held.is_some());
+        picture.tokens.extend(core::iter::repeat_n(0, here as usize));
+        picture.point("collector", other(layout.collector_of(site.me)));
+        if layout.is_collector(site.me) {
+            picture.point("global collector", other(self.office.global));
+        }
+        picture.queue(self.held.iter().flatten().copied());
+        picture.keep(self.waiting.iter().copied());
+        picture.tie("group waits", self.asking.iter().map(|&group| layout.collector(group)));
+        picture.fact_if("asked", self.asked.then_some("for the group"));
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request(origin) => Contents::request(*origin),
+            Message::Token(_) | Message::Home => Contents::token(0),
+            Message::Grant(tokens) | Message::Return(tokens, _) | Message::Over { available: tokens, .. } => {
+                Contents { token: (*tokens > 0).then_some(0), ..Contents::default() }
+            }
+            Message::GroupRequest(..) | Message::New(..) => Contents::default(),
         }
     }
 

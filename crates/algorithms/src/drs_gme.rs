@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use crate::algorithm::{Algorithm, Groups, Input, NodeId, Outbox, Site, Timer, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, TimerInfo, Timing, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -18,6 +19,7 @@ mod holder;
 mod message;
 #[cfg(test)]
 mod paper;
+mod picture;
 mod rules;
 mod without_token;
 
@@ -267,6 +269,17 @@ impl Algorithm for DrsGme {
 
     fn count_message(message: &Message, _: NodeId, census: &mut Census) {
         message.count(census);
+    }
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        self.draw_parts(picture);
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Token { .. } => Contents::token(0),
+            _ => Contents::default(),
+        }
     }
 
     fn kind(message: &Message) -> &'static str {

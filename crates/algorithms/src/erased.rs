@@ -14,6 +14,7 @@ use core::hash::{Hash, Hasher};
 use crate::algorithm::{Algorithm, Effect, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::Info;
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
@@ -70,6 +71,7 @@ trait Reading: Any + Send + Sync + Debug {
 trait State: Any + Send + Sync + Debug {
     fn step(&mut self, site: &Site<'_, Erased>, input: Input<Erased>, out: &mut Outbox<'_, Erased>);
     fn count(&self, site: &Site<'_, Erased>, census: &mut Census);
+    fn draw(&self, site: &Site<'_, Erased>, picture: &mut Picture);
     fn rename(&mut self, rules: &Rules, renaming: &Renaming);
     fn rename_clients(&mut self, renaming: &Renaming);
     fn copy(&self) -> Box<dyn State>;
@@ -80,6 +82,7 @@ trait State: Any + Send + Sync + Debug {
 /// The methods of [`Algorithm`] that need a message, as an object.
 trait Content: Any + Send + Sync + Debug + Display {
     fn count(&self, to: NodeId, census: &mut Census);
+    fn draw(&self) -> Contents;
     fn rename(&mut self, renaming: &Renaming);
     fn kind(&self) -> &'static str;
     fn words(&self) -> u32;
@@ -182,6 +185,10 @@ impl<A: Algorithm> State for A {
         Algorithm::count(self, &open_site(site), census);
     }
 
+    fn draw(&self, site: &Site<'_, Erased>, picture: &mut Picture) {
+        Algorithm::draw(self, &open_site(site), picture);
+    }
+
     fn rename(&mut self, rules: &Rules, renaming: &Renaming) {
         Algorithm::rename(self, open_rules::<A>(rules), renaming);
     }
@@ -206,6 +213,10 @@ impl<A: Algorithm> State for A {
 impl<A: Algorithm> Content for MessageOf<A> {
     fn count(&self, to: NodeId, census: &mut Census) {
         A::count_message(&self.0, to, census);
+    }
+
+    fn draw(&self) -> Contents {
+        A::draw_message(&self.0)
     }
 
     fn rename(&mut self, renaming: &Renaming) {
@@ -310,6 +321,14 @@ impl Algorithm for Erased {
 
     fn rename_clients(&mut self, renaming: &Renaming) {
         self.0.rename_clients(renaming);
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        self.0.draw(site, picture);
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        message.0.draw()
     }
 
     fn kind(message: &Message) -> &'static str {

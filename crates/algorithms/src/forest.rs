@@ -13,6 +13,7 @@ use crate::Origin;
 use crate::algorithm::{Algorithm, ClientId, Input, NodeId, Outbox, Site, Timer, TokenId, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, TimerInfo, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::pointers::Pointers;
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
@@ -27,6 +28,7 @@ mod forgetting;
 mod hunt;
 mod local;
 mod message;
+mod picture;
 mod requests;
 mod resizing;
 mod rules;
@@ -285,6 +287,14 @@ impl Algorithm for Forest {
     fn rename_clients(&mut self, renaming: &Renaming) {
         self.waiters.rename(renaming);
         renaming.rename(self.held.iter_mut().filter_map(|held| held.busy.as_mut()));
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        self.draw_parts(site, picture);
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        message.body.drawn()
     }
 
     fn kind(message: &Message) -> &'static str {

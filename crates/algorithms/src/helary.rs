@@ -8,6 +8,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
@@ -144,6 +145,22 @@ impl Algorithm for Helary {
         match message {
             Message::Request(origin) => renaming.rename([origin]),
             Message::Token(lender) => renaming.rename(lender),
+        }
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        let other = |node: NodeId| (node != site.me).then_some(node);
+        picture.token_if(self.token);
+        picture.point("father", self.father);
+        picture.point("lender", other(self.lender));
+        picture.tie("asks for", self.mandator.and_then(other));
+        picture.keep(self.queue.iter().copied());
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request(origin) => Contents::request(*origin),
+            Message::Token(_) => Contents::token(0),
         }
     }
 

@@ -11,6 +11,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::post::Post;
 use crate::setting::{Setting, SettingError};
 use crate::sorted;
@@ -162,6 +163,20 @@ impl Algorithm for KMajority {
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        picture.point("locked for", self.lock.map(|(_, node)| node));
+        picture.queue(self.queue.iter().map(|&(_, node)| node));
+        picture.tie("has the lock of", self.locked.iter().copied());
+        picture.tie("failed at", self.failed.iter().copied());
+        picture.tie("asked back by", self.inquired.iter().copied());
+        picture.fact_if("request", self.request);
+        picture.fact("clock", self.clock);
+    }
+
+    fn draw_message(_: &Message) -> Contents {
+        Contents::default()
+    }
 
     fn kind(message: &Message) -> &'static str {
         match message {

@@ -9,6 +9,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -172,6 +173,29 @@ impl Algorithm for Lacbt {
                 root.count(census);
             }
             Message::Parent { .. } => {}
+        }
+    }
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        picture.token_if(self.token.is_some());
+        match &self.role {
+            Role::Root(root) => {
+                picture.queue(root.queue().iter().copied());
+                picture.numbers("positions", root.positions());
+                picture.fact("swaps", root.epoch());
+            }
+            Role::Below { parent, .. } => picture.point("parent", *parent),
+        }
+        if let Some(way) = self.token.as_ref().filter(|way| way.len() > 1) {
+            picture.numbers("way of the token", way);
+        }
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request { origin, .. } => Contents::request(*origin),
+            Message::Token { .. } | Message::Return { .. } | Message::Root(_) => Contents::token(0),
+            Message::Parent { .. } => Contents::default(),
         }
     }
 

@@ -8,6 +8,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 use crate::stamp::Stamp;
 
@@ -95,6 +96,18 @@ impl Algorithm for Lamport {
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        picture.queue(self.queue.iter().map(|&(_, node)| node));
+        let times: Vec<u32> = self.queue.iter().map(|&(time, _)| time).collect();
+        picture.numbers("times in the queue", &times);
+        picture.fact("replies missing", self.missing);
+        picture.fact("clock", self.clock);
+    }
+
+    fn draw_message(_: &Message) -> Contents {
+        Contents::default()
+    }
 
     fn kind(message: &Message) -> &'static str {
         match message {

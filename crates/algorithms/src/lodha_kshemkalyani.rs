@@ -10,6 +10,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 use crate::sorted;
 use crate::stamp::Stamp;
@@ -134,6 +135,20 @@ impl Algorithm for LodhaKshemkalyani {
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        let heard = |&node: &NodeId| self.heard.get(node as usize).copied().unwrap_or(false);
+        picture.tie("heard", site.others().filter(heard));
+        picture.queue(self.queue.iter().map(|&(_, node)| node));
+        picture.keep(self.deferred.iter().copied());
+        picture.fact_if("request", self.request);
+        picture.fact("satisfied up to", self.satisfied.0);
+        picture.fact("clock", self.highest);
+    }
+
+    fn draw_message(_: &Message) -> Contents {
+        Contents::default()
+    }
 
     fn kind(message: &Message) -> &'static str {
         match message {

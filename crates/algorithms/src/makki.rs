@@ -11,6 +11,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, Timer, Wait};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, TimerInfo, Timing, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
@@ -207,6 +208,22 @@ impl Algorithm for Makki {
             Message::Release => {}
             Message::Token { queue, .. } => renaming.rename(queue),
             Message::Numbered { content, .. } => content.rename(renaming),
+        }
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        match self {
+            Makki::Bare(node) => node.draw(site, picture),
+            Makki::Rounds(node) => node.draw(site, picture),
+        }
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request(origin) => Contents::request(*origin),
+            Message::Token { .. } => Contents::token(0),
+            Message::Update(_) | Message::Release => Contents::default(),
+            Message::Numbered { content, .. } => content.drawn(),
         }
     }
 

@@ -7,6 +7,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
@@ -128,6 +129,19 @@ impl Algorithm for NaimiTrehel {
     fn rename_message(message: &mut Message, renaming: &Renaming) {
         if let Message::Request(origin) = message {
             renaming.rename([origin]);
+        }
+    }
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        picture.token_if(self.token);
+        picture.point("father", self.father);
+        picture.point("next", self.next);
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request(origin) => Contents::request(*origin),
+            Message::Token => Contents::token(0),
         }
     }
 

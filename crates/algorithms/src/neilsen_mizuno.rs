@@ -7,6 +7,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 use crate::tree::{self, SHAPE, Shape};
@@ -113,6 +114,19 @@ impl Algorithm for NeilsenMizuno {
     fn rename_message(message: &mut Message, renaming: &Renaming) {
         if let Message::Request(origin) = message {
             renaming.rename([origin]);
+        }
+    }
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        picture.token_if(self.holding || self.using);
+        picture.point("last", self.last);
+        picture.point("follow", self.follow);
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request(origin) => Contents::request(*origin),
+            Message::Privilege => Contents::token(0),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::algorithm::{Algorithm, Effect, Grant, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::erased::{self, Erased};
 use crate::info::{Clients, Info, Kind, Needs, Order, Scope, Timing, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
@@ -160,6 +161,19 @@ impl Algorithm for Partitioned {
 
     fn rename_clients(&mut self, renaming: &Renaming) {
         self.0.rename_clients(renaming);
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        let cluster = cluster(site);
+        let (base, mut inner) = (cluster.base, Picture::default());
+        self.0.draw(&inner_site(site, cluster), &mut inner);
+        picture.add_shifted(inner, base);
+    }
+
+    fn draw_message(message: &Self::Message) -> Contents {
+        let shifted = |number: u32| message.base + number;
+        let Contents { token, asks, origin } = Erased::draw_message(&message.inner);
+        Contents { token: token.map(shifted), asks: asks.map(shifted), origin: origin.map(shifted) }
     }
 
     fn kind(message: &Self::Message) -> &'static str {

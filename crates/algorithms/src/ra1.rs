@@ -8,6 +8,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Group, Groups, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 use crate::sorted;
 
@@ -113,6 +114,17 @@ impl Algorithm for Ra1 {
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        picture.keep(self.deferred.iter().copied());
+        picture.fact_if("request", self.request.map(|request| request.time));
+        picture.fact_if("replies missing", self.request.map(|_| self.missing));
+        picture.fact("clock", self.highest);
+    }
+
+    fn draw_message(_: &Message) -> Contents {
+        Contents::default()
+    }
 
     fn kind(message: &Message) -> &'static str {
         match message {

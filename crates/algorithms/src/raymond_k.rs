@@ -9,6 +9,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 use crate::sorted;
 use crate::stamp::Stamp;
@@ -145,6 +146,19 @@ impl Algorithm for RaymondK {
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        picture.tie("owes a reply", site.others().filter(|&node| self.owed[node as usize] > 0));
+        picture.keep(site.others().filter(|&node| self.deferred[node as usize] > 0));
+        if let Phase::Waiting(number) = self.phase {
+            picture.fact("request", number);
+        }
+        picture.fact("clock", self.highest);
+    }
+
+    fn draw_message(_: &Message) -> Contents {
+        Contents::default()
+    }
 
     fn kind(message: &Message) -> &'static str {
         match message {

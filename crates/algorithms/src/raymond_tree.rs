@@ -8,6 +8,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 use crate::tree::{self, SHAPE, Shape};
@@ -113,6 +114,20 @@ impl Algorithm for RaymondTree {
     fn rename(&mut self, _: &Shape, renaming: &Renaming) {
         renaming.rename([&mut self.holder]);
         renaming.rename(&mut self.queue);
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        picture.token_if(self.holder == site.me);
+        picture.point("holder", (self.holder != site.me).then_some(self.holder));
+        picture.queue(self.queue.iter().copied());
+        picture.fact_if("asked", self.asked.then_some("the holder"));
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request => Contents::default(),
+            Message::Privilege => Contents::token(0),
+        }
     }
 
     fn kind(message: &Message) -> &'static str {

@@ -11,6 +11,7 @@ use crate::Origin;
 use crate::algorithm::{Algorithm, Grant, Input, NodeId, Outbox, Site};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 use crate::setting::{Setting, SettingError};
 
@@ -22,6 +23,7 @@ mod forgetting;
 mod invariants;
 mod message;
 mod mode;
+mod picture;
 mod room;
 mod rules;
 #[cfg(test)]
@@ -167,6 +169,14 @@ impl Algorithm for Rooms {
 
     fn rename_clients(&mut self, renaming: &Renaming) {
         self.0.waiters.rename(renaming);
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        self.0.draw(site.me, picture);
+    }
+
+    fn draw_message(message: &Self::Message) -> Contents {
+        message.drawn()
     }
 
     fn kind(message: &Self::Message) -> &'static str {

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 use crate::sorted;
 
@@ -95,6 +96,17 @@ impl Algorithm for SinghalDynamic {
     }
 
     fn count_message(_: &Message, _: NodeId, _: &mut Census) {}
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        picture.tie("asks", self.ask.iter().copied());
+        picture.keep(self.inform.iter().copied());
+        picture.fact_if("request", self.request);
+        picture.fact("clock", self.clock);
+    }
+
+    fn draw_message(_: &Message) -> Contents {
+        Contents::default()
+    }
 
     fn kind(message: &Message) -> &'static str {
         message.kind()

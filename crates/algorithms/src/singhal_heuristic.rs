@@ -9,6 +9,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OnlyDefect, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -142,6 +143,23 @@ impl Algorithm for SinghalHeuristic {
             census.token_moving();
             census.request_of(to);
             census.queue_of(requesting(token, to));
+        }
+    }
+
+    fn draw(&self, site: &Site<'_, Self>, picture: &mut Picture) {
+        picture.token_if(self.token.is_some());
+        picture.tie("may be requesting", requesting(&self.known, site.me));
+        if let Some(token) = &self.token {
+            picture.queue(requesting(token, site.me));
+        }
+        let numbers: Vec<u32> = self.known.iter().map(|entry| entry.number).collect();
+        picture.numbers("requests known", &numbers);
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request(_) | Message::Hint => Contents::default(),
+            Message::Token(_) => Contents::token(0),
         }
     }
 

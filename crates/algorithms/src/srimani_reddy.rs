@@ -10,6 +10,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -150,6 +151,21 @@ impl Algorithm for SrimaniReddy {
         if let Message::Privilege { queue, .. } = message {
             census.token_moving();
             census.queue_of(queue.iter().copied());
+        }
+    }
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        let here = self.idle as usize + usize::from(self.inside.is_some());
+        picture.tokens.extend(core::iter::repeat_n(0, here));
+        picture.queue(self.inside.iter().flatten().copied());
+        picture.numbers("requests known", &self.asked);
+        picture.numbers("requests served", &self.served);
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request(_) => Contents::default(),
+            Message::Privilege { .. } => Contents::token(0),
         }
     }
 

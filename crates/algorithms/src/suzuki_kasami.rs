@@ -10,6 +10,7 @@ use core::fmt;
 use crate::algorithm::{Algorithm, Input, NodeId, Outbox, Site, UNUSED_INPUT};
 use crate::census::Census;
 use crate::info::{Clients, Info, Kind, Needs, OptionInfo, Scope, Tokens};
+use crate::picture::{Contents, Picture};
 use crate::setting::{Setting, SettingError};
 
 mod defects;
@@ -141,6 +142,22 @@ impl Algorithm for SuzukiKasami {
             census.token_moving();
             census.request_of(to);
             token.count(census);
+        }
+    }
+
+    fn draw(&self, _: &Site<'_, Self>, picture: &mut Picture) {
+        picture.token_if(self.token.is_some());
+        picture.numbers("requests known", &self.asked);
+        if let Some(token) = &self.token {
+            picture.queue(token.queue.iter().copied());
+            picture.numbers("requests served", &token.served);
+        }
+    }
+
+    fn draw_message(message: &Message) -> Contents {
+        match message {
+            Message::Request(_) => Contents::default(),
+            Message::Token(_) => Contents::token(0),
         }
     }
 

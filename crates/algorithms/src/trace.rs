@@ -126,6 +126,11 @@ impl Trace {
         }
     }
 
+    /// Whether messages may be lost or duplicated or nodes may crash in the run.
+    pub fn conditions(&self) -> Conditions {
+        if self.faulty { Conditions::Faulty } else { Conditions::Reliable }
+    }
+
     /// The violation at the end, in one line.
     pub fn verdict(&self) -> Option<String> {
         let violated = self.violated.as_ref()?;
@@ -136,8 +141,7 @@ impl Trace {
     pub fn replay(&self) -> Result<Replay, ReplayError> {
         registry::info(&self.algorithm).map_err(ReplayError::Algorithm)?;
         let system = registry::system(&self.algorithm, &self.setting()).map_err(ReplayError::Setting)?;
-        let conditions = if self.faulty { Conditions::Faulty } else { Conditions::Reliable };
-        let mut world = World::start(system, conditions);
+        let mut world = World::start(system, self.conditions());
         let mut shows = Vec::new();
         let mut last = None;
         for (number, TraceStep { step, .. }) in (1..).zip(&self.steps) {

@@ -11,6 +11,7 @@ use crate::algorithm::{Algorithm, Chance, ClientId, Effect, Input, NodeId, Site,
 use crate::census::Census;
 use crate::info::{Clients, Conditions, Info, Scope};
 use crate::node::{Client, Event, Node};
+use crate::picture::Picture;
 use crate::properties::{Fences, Property, Terms, Violation};
 use crate::schedule::{Action, Envelope, NotAStep, Script, Step, parse_schedule};
 use crate::setting::{Setting, SettingError};
@@ -184,6 +185,11 @@ impl<A: Algorithm> World<A> {
         self.system.info()
     }
 
+    /// Sizes and options.
+    pub fn setting(&self) -> &Setting {
+        self.system.setting()
+    }
+
     /// The site of a node.
     pub fn site(&self, me: NodeId) -> Site<'_, A> {
         self.system.site(me)
@@ -273,6 +279,69 @@ impl<A: Algorithm> World<A> {
         waits.then(|| Violation { property, detail: self.terms.detail(property, &census) })
     }
 
+    /// Every property that does not hold now. As with [`World::violates`], what only a step or only all runs together
+    /// can show is not seen here, and a client that waits counts only if nothing more can happen: no message is under
+    /// way, no client is inside, no timer is armed and no node is down.
+    pub fn violations(&self) -> Vec<Violation> {
+        let census = self.census();
+        let ended = self.channels.is_empty()
+            && census.inside == 0
+            && self.nodes.iter().all(|node| node.armed.is_empty() && node.state.is_some());
+        let waits = census.waiting.iter().any(|&waits| waits > 0);
+        let violated = |property: &Property| match property {
+            Property::NobodyLeftWaiting => ended && waits,
+            _ => self.terms.only(*property).violated(&census).is_some(),
+        };
+        let found = Property::ALL.into_iter().filter(violated);
+        found.map(|property| Violation { property, detail: self.terms.detail(property, &census) }).collect()
+    }
+
+    /// What there is to draw at a node; nothing while it is down.
+    pub fn picture(&self, node: NodeId) -> Picture {
+        let mut picture = Picture::default();
+        if let Some(state) = self.nodes.get(node as usize).and_then(|node| node.state.as_ref()) {
+            state.draw(&self.site(node), &mut picture);
+        }
+        picture
+    }
+
+    /// Every list of picks that the algorithm can make in this action, each with the effects, without performing it;
+    /// no more than `most` of them. Empty if the action is not possible or concerns the network alone.
+    pub fn variants(&self, action: Action, most: usize) -> Vec<(Vec<u32>, Vec<Effect<A>>)> {
+        let mut variants = Vec::new();
+        let Some((me, event)) = self.event(action) else { return variants };
+        let mut script = Script::default();
+        while variants.len() < most {
+            let mut node = self.nodes[me as usize].clone();
+            let reaction = node.apply(&self.site(me), event.clone(), &mut script);
+            variants.push((script.made().to_vec(), reaction.effects));
+            if !script.advance() {
+                break;
+            }
+        }
+        variants
+    }
+
+    /// What a node gets in this action, if it is possible.
+    fn event(&self, action: Action) -> Option<(NodeId, Event<A>)> {
+        let (node, event) = match action {
+            Action::Request { node, client, groups } => {
+                (node, Event::Input(Input::Request { client, groups }))
+            }
+            Action::Cancel { node, client } => (node, Event::Input(Input::Cancel { client })),
+            Action::Exit { node, client } => (node, Event::Input(Input::Exit { client })),
+            Action::Deliver(Envelope { from, to, overtakes }) => {
+                let message = self.channels.get(&(from, to))?.get(overtakes)?.clone();
+                (to, Event::Input(Input::Deliver { from, message }))
+            }
+            Action::Expire { node, timer } => (node, Event::Input(Input::Expire(timer))),
+            Action::Crash { node } => (node, Event::Crash),
+            Action::Restart { node } => (node, Event::Restart),
+            Action::Lose(_) | Action::Duplicate(_) => return None,
+        };
+        ((node as usize) < self.nodes.len()).then_some((node, event))
+    }
+
     #[allow(clippy::type_complexity)] // who, a line for the reader, and what for the node
     fn prepare(&mut self, action: Action) -> Result<(Option<NodeId>, String, Option<Event<A>>), StepError> {
         let input = |input| Some(Event::Input(input));
@@ -307,8 +376,9 @@ impl<A: Algorithm> World<A> {
                 (Some(node), String::new(), input(Input::Exit { client }))
             }
             Action::Deliver(Envelope { from, to, overtakes }) => {
+                // An algorithm that errs may send to a node that does not exist.
+                let lost = if self.node(to)?.state.is_none() { " and is down" } else { "" };
                 let message = self.take_message(from, to, overtakes)?;
-                let lost = if self.nodes[to as usize].state.is_none() { " and is down" } else { "" };
                 let heading = format!("{to} receives {message} from {from}{lost}");
                 (Some(to), heading, input(Input::Deliver { from, message }))
             }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use algorithms::trace::Trace;
-use algorithms::{Case, Erased, Info, Property, Scope, SettingError, System, Violation};
+use algorithms::{Case, Erased, Info, Property, Scope, SettingError, System, Violation, World};
 
 use crate::model::Model;
 use crate::path;
@@ -121,6 +121,12 @@ pub enum Verdict {
     NotChecked,
 }
 
+/// What a driver observes from outside, where two may be inside.
+pub const TWO_INSIDE: &str = "two inside at once";
+
+/// What a driver observes from outside.
+pub const LONG_QUEUE: &str = "a queue longer than one";
+
 /// An event that shows that the exploration was not vacuous.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -178,6 +184,11 @@ impl Job {
     }
 
     pub(crate) fn validate(&self, info: &Info) -> Result<(), SettingError> {
+        self.validate_from(info, false)
+    }
+
+    /// The same for a search that may begin in a later state, in which clients need make no more requests.
+    pub(crate) fn validate_from(&self, info: &Info, begins_later: bool) -> Result<(), SettingError> {
         let case = &self.case;
         case.setting.validate(info)?;
         let refuse = |why: &str| Err(SettingError(why.to_string()));
@@ -200,7 +211,7 @@ impl Job {
                 "{only} compares an entry with earlier ones, which the search does not keep: try --random 1000"
             )));
         }
-        if case.allowance.requests == 0 {
+        if case.allowance.requests == 0 && !begins_later {
             return refuse("nobody asks for anything: try --requests 1");
         }
         if case
@@ -229,8 +240,9 @@ impl Job {
 pub(crate) fn conclude(job: &Job, system: &System<Erased>, model: &Model, result: SearchResult) -> Finding {
     let info = system.info();
     let violation = result.violation.map(|(violation, path)| {
-        let steps = path::steps(model, system.clone(), job, &path);
-        let trace = Trace::record(system.clone(), job.case.allowance.conditions(), Some(&violation), &steps);
+        let conditions = job.case.allowance.conditions();
+        let steps = path::steps(model, World::start(system.clone(), conditions), &path);
+        let trace = Trace::record(system.clone(), conditions, Some(&violation), &steps);
         (violation, trace)
     });
     let stopped = result.stopped.filter(|_| violation.is_none());
@@ -246,9 +258,9 @@ pub(crate) fn conclude(job: &Job, system: &System<Erased>, model: &Model, result
         |property: &Property| asked(property) && property.applies(info, job.case.allowance.conditions());
     let properties: Vec<_> =
         Property::ALL.into_iter().filter(applies).map(|property| (property, verdict(property))).collect();
-    let mut sometimes = vec![Seen { what: "a queue longer than one", seen: result.longest_queue > 1 }];
+    let mut sometimes = vec![Seen { what: LONG_QUEUE, seen: result.longest_queue > 1 }];
     if job.case.setting.tokens > 1 || job.case.setting.groups > 1 {
-        sometimes.insert(0, Seen { what: "two inside at once", seen: result.most_inside > 1 });
+        sometimes.insert(0, Seen { what: TWO_INSIDE, seen: result.most_inside > 1 });
     }
     let notes = (0..).zip(info.sometimes);
     sometimes.extend(notes.map(|(bit, what)| Seen { what, seen: result.notes & (1 << bit) != 0 }));

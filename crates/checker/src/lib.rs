@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod fast_hash;
+mod goal;
 mod job;
 mod liveness;
 mod model;
@@ -27,7 +28,8 @@ use std::ops::ControlFlow;
 use algorithms::properties::Terms;
 use algorithms::{Case, SettingError, registry};
 
-pub use job::{Finding, Job, Progress, Seen, Stopped, Symmetry, Verdict, Watch};
+pub use goal::{Wanted, Way, find};
+pub use job::{Finding, Job, LONG_QUEUE, Progress, Seen, Stopped, Symmetry, TWO_INSIDE, Verdict, Watch};
 
 /// Whether the algorithm of this name has any symmetry of this kind in this case, so that [`Job::symmetry`] makes
 /// sense.
@@ -49,6 +51,8 @@ pub fn check_watched(name: &str, job: &Job, watch: Watch<'_>) -> Result<Finding,
     let terms = job.only.map_or(terms, |property| terms.only(property));
     let mut model = model::Model::new(system.clone(), &job.case);
     model.use_symmetry(job.symmetry)?;
-    let result = search::search(&model, job, terms, watch)?;
-    Ok(job::conclude(job, &system, &model, result))
+    let result = search::search(&model, job, terms, None, watch)?;
+    let finding = job::conclude(job, &system, &model, result);
+    model.free(job.threads);
+    Ok(finding)
 }

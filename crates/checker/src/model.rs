@@ -10,6 +10,7 @@ use algorithms::node::{Client, Event, Node};
 use algorithms::schedule::Script;
 use algorithms::{
     Algorithm, Case, Census, ClientId, Effect, Erased, Groups, Input, NodeId, Site, System, Timer, Violation,
+    World,
 };
 
 use crate::row::{Budget, RowBuffer, RowLayout};
@@ -127,6 +128,8 @@ pub(crate) struct Model {
     answers: PartAnswers,
     /// If states that are renamings of each other count as one.
     renamings: Option<Renamings>,
+    /// The state that the search begins in, if it is not the initial one.
+    begins_in: Option<World<Erased>>,
 }
 
 impl Model {
@@ -149,8 +152,28 @@ impl Model {
             inboxes: Numbered::new(),
             answers: PartAnswers::default(),
             renamings: None,
+            begins_in: None,
             system,
         }
+    }
+
+    /// Frees everything, on two threads if the search had several: parts are many small pieces.
+    pub(crate) fn free(self, threads: usize) {
+        let Model { nodes, envelopes, inboxes, answers, renamings, .. } = self;
+        let parts = move || drop((nodes, envelopes, inboxes));
+        std::thread::scope(|scope| {
+            if threads > 1 {
+                scope.spawn(parts);
+            } else {
+                parts();
+            }
+            drop((answers, renamings));
+        });
+    }
+
+    /// Lets the search begin in the state of this world. Nodes have all their requests left there.
+    pub(crate) fn begin_in(&mut self, world: World<Erased>) {
+        self.begins_in = Some(world);
     }
 
     /// The layout of the rows.
@@ -296,7 +319,8 @@ impl Model {
         let outcomes = self.outcomes(id, &event, prepare);
         // Groups are interchangeable as long as each request names one (an algorithm may prefer the first of
         // a set) and none is exclusive.
-        let names = !self.any_of && self.system.info().clients == Clients::OneEach;
+        let fresh_start = self.begins_in.is_none();
+        let names = fresh_start && !self.any_of && self.system.info().clients == Clients::OneEach;
         let renamed = names && matches!(cause, Cause::Request(_, groups) if groups != self.groups_wanted[0]);
         to.extend(outcomes.into_iter().map(|outcome| Move { cause, cost, renamed, outcome }));
     }
@@ -335,20 +359,31 @@ impl Model {
 
 /// What the search asks for: numbers only.
 impl Model {
-    /// The initial state of the system.
+    /// The state that the search begins in.
     pub(crate) fn start(&self) -> RowBuffer {
         let nodes = self.system.setting().nodes;
+        let node = |me: NodeId| match &self.begins_in {
+            Some(world) => world.nodes[me as usize].clone(),
+            None => Node::start(&self.site(me)),
+        };
         let states: Vec<u32> = (0..nodes)
             .map(|me| {
-                let node = Node::start(&self.site(me));
                 let timers = self.system.info().timers.len();
                 let (fired, runs_for) = (vec![0; timers], vec![0; timers]);
-                let requests_left = self.requests;
+                let (node, requests_left) = (node(me), self.requests);
                 self.nodes.number(NodePart { me, node, requests_left, fired, inside_for: 0, runs_for })
             })
             .collect();
         // The empty inbox of a node gets the node's number, as the layout of rows requires.
-        let inboxes: Vec<u32> = (0..nodes).map(|node| self.inboxes.number((node, Vec::new()))).collect();
+        let mut inboxes: Vec<u32> = (0..nodes).map(|node| self.inboxes.number((node, Vec::new()))).collect();
+        let channels = self.begins_in.iter().flat_map(|world| &world.channels);
+        for (&(from, to), messages) in channels {
+            for message in messages {
+                let envelope = Envelope { from, message: message.clone(), age: 0 };
+                let inbox = &mut inboxes[to as usize];
+                *inbox = self.push(*inbox, self.envelopes.number(envelope));
+            }
+        }
         self.layout.buffer(&states, &inboxes, self.budget)
     }
 

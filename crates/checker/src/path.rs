@@ -1,19 +1,17 @@
 //! Turns a path through the numbered states into steps that any driver can take.
 
 use algorithms::schedule::Envelope;
-use algorithms::{Action, Erased, Step, System, World};
+use algorithms::{Action, Erased, Step, World};
 
-use crate::job::Job;
 use crate::model::{Cause, Model};
 use crate::orbits::Orbits;
 use crate::parts::{Link, Parts};
 use crate::row::RowBuffer;
 use crate::search::Path;
 
-/// The steps of a path.
-pub(crate) fn steps(model: &Model, system: System<Erased>, job: &Job, path: &Path) -> Vec<Step> {
+/// The steps of a path that begins in the state of this world.
+pub(crate) fn steps(model: &Model, mut world: World<Erased>, path: &Path) -> Vec<Step> {
     let causes = causes(model, path);
-    let mut world = World::start(system, job.case.allowance.conditions());
     let mut steps = Vec::new();
     for (node, cause, picks) in causes {
         let node = node as u32;

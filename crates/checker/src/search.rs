@@ -1,7 +1,6 @@
 //! Breadth-first search over all states, so that the first violation found is one of the nearest.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -10,17 +9,19 @@ use algorithms::properties::Terms;
 use algorithms::{Census, Property, SettingError, Violation};
 use sync::IgnorePoison;
 
+use crate::goal::Goal;
 use crate::job::{Job, Progress, Stopped, Watch};
 use crate::liveness::{Log, stuck_state};
 use crate::model::Model;
 use crate::orbits::Orbits;
 use crate::parts::{Link, Parts};
 use crate::path;
-use crate::row::{Row, RowBuffer, RowLayout, Rows};
+use crate::row::{Row, RowBuffer, RowLayout};
 use crate::store::{Batch, StateId, Store};
 
-/// This many states are taken from the frontier at once.
-const CHUNK: usize = 256;
+mod frontier;
+
+use frontier::{CHUNK, Found, Frontier};
 
 /// The result of a search.
 pub(crate) struct SearchResult {
@@ -36,6 +37,8 @@ pub(crate) struct SearchResult {
     pub(crate) longest_queue: u32,
     /// The violation, if any, and the path to it.
     pub(crate) violation: Option<(Violation, Path)>,
+    /// The path to the goal, if there is one and it was reached.
+    pub(crate) reached: Option<Path>,
 }
 
 /// The path to a violation: the states from the start, and the violating link if the violation is not in a
@@ -45,41 +48,25 @@ pub(crate) struct Path {
     pub(crate) last: Option<Link>,
 }
 
-/// A violation whose path is not known yet.
+/// A violation, or a state with which the search reaches its goal, whose path is not known yet.
 struct Candidate {
-    violation: Violation,
+    /// `None` if the goal is reached.
+    violation: Option<Violation>,
     state: StateId,
     last: Option<Link>,
 }
 
-/// States with their ids.
-struct Found {
-    ids: Vec<StateId>,
-    rows: Rows,
-}
-
-impl Found {
-    fn new(layout: RowLayout) -> Found {
-        Found { ids: Vec::new(), rows: Rows::new(layout.width()) }
-    }
-
-    fn push(&mut self, id: StateId, words: &[u32]) {
-        self.ids.push(id);
-        self.rows.push(words);
-    }
-
-    fn bytes(&self) -> u64 {
-        self.rows.bytes() + 4 * self.ids.len() as u64
-    }
-}
-
 /// One thread's part of the search.
 struct Worker<'a> {
+    /// Each has its own, from 0.
+    number: usize,
     parts: Parts<'a>,
     /// With symmetry.
     orbits: Option<Orbits<'a>>,
     store: &'a Store,
     terms: Terms,
+    /// What the search looks for instead of violations, if anything.
+    goal: Option<Goal>,
     census: Census,
     /// The states of the next level.
     found: Found,
@@ -104,12 +91,15 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(model: &'a Model, layout: RowLayout, store: &'a Store, terms: Terms, job: &Job) -> Worker<'a> {
+    fn new(number: usize, model: &'a Model, store: &'a Store, terms: Terms, job: &Job) -> Worker<'a> {
+        let layout = model.layout();
         Worker {
+            number,
             parts: Parts::new(model, layout),
             orbits: Orbits::new(model, layout),
             store,
             terms,
+            goal: None,
             census: Census::new(job.case.setting.nodes, job.case.setting.groups),
             found: Found::new(layout),
             batch: Batch::new(layout.width()),
@@ -146,16 +136,30 @@ impl<'a> Worker<'a> {
         self.census.all_added();
         self.most_inside = self.most_inside.max(self.census.inside);
         self.longest_queue = self.longest_queue.max(self.census.longest_queue);
-        if let Some(property) = self.terms.violated(&self.census) {
-            self.blame_state(id, property);
+        match &self.goal {
+            Some(goal) => {
+                if goal.is_reached(&self.census, row.is_silent()) {
+                    self.by_state.get_or_insert(Candidate { violation: None, state: id, last: None });
+                }
+            }
+            None => {
+                if let Some(property) = self.terms.violated(&self.census) {
+                    self.blame_state(id, property);
+                }
+            }
         }
         done
+    }
+
+    /// Whether there is no need to explore further.
+    fn has_found(&self) -> bool {
+        self.by_state.is_some() || self.goal.is_some() && self.by_link.is_some()
     }
 
     fn blame_state(&mut self, state: StateId, property: Property) {
         let detail = self.terms.detail(property, &self.census);
         self.by_state.get_or_insert(Candidate {
-            violation: Violation { property, detail },
+            violation: Some(Violation { property, detail }),
             state,
             last: None,
         });
@@ -165,7 +169,7 @@ impl<'a> Worker<'a> {
     fn visit(&mut self, id: StateId, row: Row<'_>) {
         self.represented += self.orbits.as_mut().map_or(1, |orbits| orbits.size(row));
         let done = self.inspect(id, row);
-        let Worker { parts, orbits, terms, batch, cancelled, transitions, notes, by_link, .. } = self;
+        let Worker { parts, orbits, terms, goal, batch, cancelled, transitions, notes, by_link, .. } = self;
         let mut can_go_on = false;
         parts.expand(row, |link, next, outcome| {
             *transitions += 1;
@@ -177,10 +181,14 @@ impl<'a> Worker<'a> {
             };
             if let Some(outcome) = outcome {
                 *notes |= outcome.notes;
-                if let Some(violation) = outcome.violation.as_ref().filter(|it| terms.asks(it.property)) {
-                    let violation = violation.clone();
+                let wrong = outcome.violation.as_ref().filter(|it| terms.asks(it.property));
+                if let (None, Some(violation)) = (&goal, wrong) {
+                    let violation = Some(violation.clone());
                     by_link.get_or_insert(Candidate { violation, state: id, last: Some(link) });
                     return;
+                }
+                if goal.as_ref().is_some_and(|goal| goal.is_noted(outcome.notes)) {
+                    by_link.get_or_insert(Candidate { violation: None, state: id, last: Some(link) });
                 }
             }
             if matches!(link, Link::Cancel { .. }) {
@@ -191,7 +199,8 @@ impl<'a> Worker<'a> {
         });
         self.ends.push((id, done, self.batch.len()));
         let waits = self.census.waiting.iter().any(|&waits| waits > 0);
-        if !can_go_on && waits && self.terms.asks(Property::NobodyLeftWaiting) {
+        let asked = self.goal.is_none() && self.terms.asks(Property::NobodyLeftWaiting);
+        if !can_go_on && waits && asked {
             self.blame_state(id, Property::NobodyLeftWaiting);
         }
     }
@@ -227,15 +236,10 @@ impl<'a> Worker<'a> {
 
 /// The state that the threads of one level share.
 struct Level<'a> {
-    frontier: Vec<Found>,
-    /// Which states of which part of the frontier are taken at once.
-    chunks: Vec<(usize, Range<usize>)>,
-    next_chunk: AtomicUsize,
+    frontier: Frontier,
     states: &'a AtomicU64,
     /// What the logs and the states of the next level take.
     bytes: &'a AtomicU64,
-    /// What the states of this level take.
-    frontier_bytes: u64,
     store: &'a Store,
     stop: AtomicBool,
     stopped: Mutex<Option<Stopped>>,
@@ -248,10 +252,9 @@ struct Level<'a> {
 impl Level<'_> {
     fn work(&self, worker: &mut Worker<'_>) {
         while !self.stop.load(Ordering::Relaxed) {
-            let index = self.next_chunk.fetch_add(1, Ordering::Relaxed);
-            let Some((part, range)) = self.chunks.get(index) else { return };
-            let (Found { ids, rows }, before) = (&self.frontier[*part], worker.found.ids.len());
-            for index in range.clone() {
+            let Some((Found { ids, rows }, range)) = self.frontier.take(worker.number) else { return };
+            let before = worker.found.ids.len();
+            for index in range {
                 worker.visit(ids[index], self.layout.row(rows.get(index)));
             }
             worker.settle();
@@ -262,7 +265,7 @@ impl Level<'_> {
             if stopped.is_some() {
                 *self.stopped.lock().ignore_poison() = stopped;
             }
-            if stopped.is_some() || worker.by_state.is_some() {
+            if stopped.is_some() || worker.has_found() {
                 self.stop.store(true, Ordering::Relaxed);
             }
         }
@@ -271,7 +274,7 @@ impl Level<'_> {
     /// Why the search has to end here, if it has to.
     fn limit_reached(&self, states: u64) -> Option<Stopped> {
         // The check that the end is reachable takes a byte for each state.
-        let bytes = self.store.bytes() + self.bytes.load(Ordering::Relaxed) + self.frontier_bytes + states;
+        let bytes = self.store.bytes() + self.bytes.load(Ordering::Relaxed) + self.frontier.bytes() + states;
         let answer = (self.watch)(Progress { states, depth: self.depth, bytes });
         answer.break_value().or_else(|| (states >= self.max_states).then_some(Stopped::States))
     }
@@ -289,12 +292,13 @@ struct Helper<'scope, 'a> {
 impl<'scope, 'a: 'scope> Helper<'scope, 'a> {
     fn spawn<'env>(
         scope: &'scope Scope<'scope, 'env>,
-        worker: &'scope (impl Fn() -> Worker<'a> + Sync),
+        number: usize,
+        worker: &'scope (impl Fn(usize) -> Worker<'a> + Sync),
     ) -> Helper<'scope, 'a> {
         let (levels, to_explore) = channel::<Arc<Level<'a>>>();
         let (explored, found) = channel();
         let thread = scope.spawn(move || {
-            let mut worker = worker();
+            let mut worker = worker(number);
             for level in to_explore {
                 level.work(&mut worker);
                 let bytes = level.bytes;
@@ -321,7 +325,7 @@ fn explore<'a>(
     let stopped = loop {
         let level = level(frontier, depth);
         // For so few states, waking the others takes longer than the work.
-        let together = level.chunks.len() >= 2 * (1 + helpers.len());
+        let together = level.frontier.len() >= 2 * CHUNK * (1 + helpers.len());
         let helping = if together { &helpers[..] } else { &[] };
         for helper in helping {
             helper.levels.send(level.clone()).expect(PANICKED);
@@ -352,11 +356,13 @@ fn explore<'a>(
 /// A thread of the search ends early only if it panics, and has then said why.
 const PANICKED: &str = "a thread of the search panicked";
 
-/// Searches until everything is explored, a property is violated or a limit is reached.
+/// Searches until everything is explored, a property is violated (or the goal reached, if there is one) or a limit is
+/// reached.
 pub(crate) fn search(
     model: &Model,
     job: &Job,
     terms: Terms,
+    goal: Option<&Goal>,
     watch: Watch<'_>,
 ) -> Result<SearchResult, SettingError> {
     let (start, layout) = (model.start(), model.layout());
@@ -366,12 +372,9 @@ pub(crate) fn search(
     first.push(root, start.as_row().words());
     let (states, bytes) = (AtomicU64::new(1), AtomicU64::new(0));
     let level = |frontier: Vec<Found>, depth| Level {
-        chunks: chunks(&frontier),
-        next_chunk: AtomicUsize::new(0),
         states: &states,
         bytes: &bytes,
-        frontier_bytes: frontier.iter().map(Found::bytes).sum(),
-        frontier,
+        frontier: Frontier::new(frontier),
         store: &store,
         stop: AtomicBool::new(false),
         stopped: Mutex::new(None),
@@ -380,20 +383,36 @@ pub(crate) fn search(
         max_states: job.max_states,
         watch,
     };
-    let worker = || Worker::new(model, layout, &store, terms, job);
-    let (workers, depth, stopped) = std::thread::scope(|scope| {
-        let helpers: Vec<Helper<'_, '_>> = (1..job.threads).map(|_| Helper::spawn(scope, &worker)).collect();
-        explore(worker(), helpers, |frontier, depth| Arc::new(level(frontier, depth)), first)
+    let worker = |number| Worker { goal: goal.cloned(), ..Worker::new(number, model, &store, terms, job) };
+    let (mut workers, depth, stopped) = std::thread::scope(|scope| {
+        let helpers: Vec<Helper<'_, '_>> =
+            (1..job.threads).map(|number| Helper::spawn(scope, number, &worker)).collect();
+        explore(worker(0), helpers, |frontier, depth| Arc::new(level(frontier, depth)), first)
     });
     if let Some(broken) = model.broken_symmetry() {
         return Err(SettingError(broken.to_string()));
     }
-    let result = finish(&store, root, workers, depth, stopped, &terms);
-    let violation = result.violation.map(|found| {
-        let worker = Worker::new(model, layout, &store, terms, job);
-        with_real_names(worker, found)
-    });
+    let result = finish(
+        &store,
+        root,
+        &mut workers,
+        depth,
+        stopped,
+        terms.asks(Property::EndReachable) && goal.is_none(),
+    );
+    let violation = result.violation.map(|found| with_real_names(worker(0), found));
+    free_all(workers);
     Ok(SearchResult { violation, ..result })
+}
+
+/// Frees what the threads of a search kept, each in a thread of its own: with millions of states that takes as long as
+/// exploring some of them.
+fn free_all(workers: Vec<Worker<'_>>) {
+    std::thread::scope(|scope| {
+        for worker in workers {
+            scope.spawn(move || drop(worker));
+        }
+    });
 }
 
 /// With symmetry, the states of a path are renamed, each in its own way. This is the run in which nodes keep
@@ -405,28 +424,18 @@ fn with_real_names(mut worker: Worker<'_>, (violation, path): (Violation, Path))
         worker.visit(0, last.as_row());
     }
     match worker.by_state.or(worker.by_link) {
-        Some(Candidate { violation, last, .. }) => (violation, Path { states, last }),
-        None => (violation, Path { states, last: None }),
+        Some(Candidate { violation: Some(violation), last, .. }) => (violation, Path { states, last }),
+        _ => (violation, Path { states, last: None }),
     }
-}
-
-/// The ranges of states that threads take from the frontier.
-fn chunks(frontier: &[Found]) -> Vec<(usize, Range<usize>)> {
-    let mut chunks = Vec::new();
-    for (part, Found { ids, .. }) in frontier.iter().enumerate() {
-        let starts = (0..ids.len()).step_by(CHUNK);
-        chunks.extend(starts.map(|start| (part, start..ids.len().min(start + CHUNK))));
-    }
-    chunks
 }
 
 fn finish(
     store: &Store,
     root: StateId,
-    mut workers: Vec<Worker<'_>>,
+    workers: &mut [Worker<'_>],
     depth: u32,
     stopped: Option<Stopped>,
-    terms: &Terms,
+    wants_an_end: bool,
 ) -> SearchResult {
     let layout = workers[0].parts.layout;
     let way_to = |state| way_to(store, layout, root, state);
@@ -435,18 +444,24 @@ fn finish(
     let by_link = workers.iter_mut().filter_map(|worker| worker.by_link.take());
     let mut candidate = by_state.or_else(|| by_link.min_by_key(|found| way_to(found.state).len()));
     let logs: Vec<&Log> = workers.iter().map(|worker| &worker.log).collect();
-    if candidate.is_none() && stopped.is_none() && terms.asks(Property::EndReachable) {
+    if candidate.is_none() && stopped.is_none() && wants_an_end {
         candidate = stuck_state(store, &logs, |state| way_to(state).len()).map(|state| Candidate {
-            violation: Violation::new(
+            violation: Some(Violation::new(
                 Property::EndReachable,
                 "from here on no run leads to a state in which everybody has been served".to_string(),
-            ),
+            )),
             state,
             last: None,
         });
     }
-    let violation = candidate
-        .map(|Candidate { violation, state, last }| (violation, Path { states: way_to(state), last }));
+    let (mut violation, mut reached) = (None, None);
+    if let Some(Candidate { violation: violated, state, last }) = candidate {
+        let path = Path { states: way_to(state), last };
+        match violated {
+            Some(violated) => violation = Some((violated, path)),
+            None => reached = Some(path),
+        }
+    }
     SearchResult {
         states: store.len(),
         represented: workers.iter().map(|worker| worker.represented).sum(),
@@ -458,6 +473,7 @@ fn finish(
         most_inside: workers.iter().map(|worker| worker.most_inside).max().unwrap_or(0),
         longest_queue: workers.iter().map(|worker| worker.longest_queue).max().unwrap_or(0),
         violation,
+        reached,
     }
 }
 

@@ -33,12 +33,15 @@ pub(crate) struct Batch {
     ids: Vec<StateId>,
     /// The states in the order of their shards.
     order: Vec<u32>,
+    /// Those that were not in the store before.
+    new: Vec<u32>,
 }
 
 impl Batch {
     pub(crate) fn new(width: usize) -> Batch {
         let (parents, hashes) = (Vec::new(), Vec::new());
-        Batch { states: Rows::new(width), parents, hashes, ids: Vec::new(), order: Vec::new() }
+        let (ids, order, new) = (Vec::new(), Vec::new(), Vec::new());
+        Batch { states: Rows::new(width), parents, hashes, ids, order, new }
     }
 
     pub(crate) fn add(&mut self, state: &[u32], parent: StateId) {
@@ -117,13 +120,15 @@ impl Store {
         batch.ids[0]
     }
 
-    /// Adds all new states of a batch, and sets the ids of all. Calls `new` with each new state.
+    /// Adds all new states of a batch, and sets the ids of all. Calls `found` with each new state, in the order of the
+    /// batch: neighbours there differ in a part or two, so the search finds the others in the caches of its core.
     ///
     /// Works shard by shard, so that each is locked once. In each shard all places are read before any is
     /// changed: these reads do not wait for each other, and they take most of the time.
-    pub(crate) fn insert_all(&self, batch: &mut Batch, mut new: impl FnMut(StateId, &[u32])) {
+    pub(crate) fn insert_all(&self, batch: &mut Batch, mut found: impl FnMut(StateId, &[u32])) {
         batch.sort_by_shard();
-        let Batch { states, parents, hashes, ids, order, .. } = batch;
+        let Batch { states, parents, hashes, ids, order, new } = batch;
+        new.clear();
         let mut rest: &[u32] = order;
         while let Some(&first) = rest.first() {
             let index = shard_of(hashes[first as usize]);
@@ -135,19 +140,22 @@ impl Store {
             let before = shard.bytes(self.width);
             let looks = items.iter().map(|&item| shard.look(hashes[item as usize]));
             std::hint::black_box(looks.fold(0, u64::wrapping_add));
-            for &item in items {
-                let item = item as usize;
-                let state = states.get(item);
-                let (row, is_new) = shard.insert(state, parents[item], hashes[item], self.width);
+            for &place in items {
+                let item = place as usize;
+                let (row, is_new) = shard.insert(states.get(item), parents[item], hashes[item], self.width);
                 ids[item] = (index as u32) << ROW_BITS | row;
                 if is_new {
-                    new(ids[item], state);
+                    new.push(place);
                 }
             }
             let more = shard.bytes(self.width) - before;
             if more > 0 {
                 self.bytes.fetch_add(more, Ordering::Relaxed);
             }
+        }
+        new.sort_unstable();
+        for &item in &*new {
+            found(ids[item as usize], states.get(item as usize));
         }
     }
 
@@ -268,5 +276,20 @@ mod tests {
         let mut numbers: Vec<usize> = ids.iter().map(|&id| offsets.number(id)).collect();
         numbers.sort_unstable();
         assert!(numbers.into_iter().eq(0..20_000));
+    }
+
+    /// Many shards take part, and one state comes twice.
+    #[test]
+    fn new_states_are_reported_once_and_in_the_order_of_the_batch() {
+        let (store, mut batch, mut reported) = (Store::new(1), Batch::new(1), Vec::new());
+        store.insert(&[70], 0);
+        for state in (0..100).chain([50]) {
+            batch.add(&[state], 0);
+        }
+        store.insert_all(&mut batch, |id, state| {
+            assert_eq!(store.get(id).0, state);
+            reported.push(state[0]);
+        });
+        assert!(reported.into_iter().eq((0..100).filter(|&state| state != 70)));
     }
 }

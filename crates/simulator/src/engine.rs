@@ -20,7 +20,7 @@ use crate::memory;
 use crate::network::Network;
 use crate::plan::Plan;
 use crate::run::Run;
-use crate::time::Ticks;
+use crate::time::{Ticks, units};
 use crate::workload::Workload;
 
 /// More events per node than this without an entry count as a livelock.
@@ -49,6 +49,8 @@ pub struct Outcome {
     pub violation: Option<Violation>,
     /// Every step, if steps are recorded.
     pub steps: Vec<Step>,
+    /// When each of them happened, in units of time.
+    pub times: Vec<f64>,
 }
 
 /// Whether a run keeps its steps.
@@ -104,6 +106,8 @@ fn run_system<A: Algorithm>(system: &System<A>, once: &RunOnce<'_>) -> Result<Ou
     }
     let measures = engine.run.measured();
     let violation = if violation.is_some() { violation } else { engine.settle()? };
+    let steps = engine.network.steps.unwrap_or_default();
+    engine.network.times.resize(steps.len(), engine.run.now);
     Ok(Outcome {
         seed: once.seed,
         measures,
@@ -112,7 +116,8 @@ fn run_system<A: Algorithm>(system: &System<A>, once: &RunOnce<'_>) -> Result<Ou
         messages: engine.network.sent,
         longest_queue: engine.run.census.longest_queue,
         violation,
-        steps: engine.network.steps.unwrap_or_default(),
+        times: engine.network.times.iter().map(|&time| units(time)).collect(),
+        steps,
     })
 }
 
@@ -375,7 +380,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     /// Carries out the effects of a step, and checks the properties.
     #[inline(always)]
     fn finish_step(&mut self, site: &Site<'p, A>) {
-        self.network.record_picks(&mut self.run.picks.picks);
+        self.network.record_picks(&mut self.run.picks.picks, self.run.now);
         if !self.effects.is_empty() {
             self.carry_out_all(site);
         }

@@ -43,6 +43,8 @@ pub(crate) struct Network<A: Algorithm> {
     pub(crate) sent: u64,
     /// The recorded steps, if steps are recorded.
     pub(crate) steps: Option<Vec<Step>>,
+    /// When each of them happened.
+    pub(crate) times: Vec<Ticks>,
     /// How many of them there were when the last step had picked.
     recorded: usize,
     /// The letters of each channel, oldest first, if steps are recorded.
@@ -101,6 +103,7 @@ impl<A: Algorithm> Network<A> {
             random: Random::stream(seed, 2),
             sent: 0,
             steps: (recording == Recording::On).then(Vec::new),
+            times: Vec::new(),
             recorded: 0,
             channels: BTreeMap::new(),
             twins: Vec::new(),
@@ -418,11 +421,15 @@ impl<A: Algorithm> Network<A> {
         }
     }
 
-    /// Records the picks of the last step, if steps are recorded.
+    /// Records the picks and the time of the last step, if steps are recorded.
     #[inline(always)]
-    pub(crate) fn record_picks(&mut self, picks: &mut Vec<u32>) {
+    pub(crate) fn record_picks(&mut self, picks: &mut Vec<u32>, now: Ticks) {
         match &mut self.steps {
-            Some(steps) => self.recorded = keep_picks(steps, picks),
+            Some(steps) => {
+                self.recorded = keep_picks(steps, picks);
+                // What happened to messages since the step before belongs to this time, too.
+                self.times.resize(self.recorded, now);
+            }
             None => picks.clear(),
         }
     }

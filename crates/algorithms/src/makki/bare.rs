@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::{COLLECT, Context, LATE, Makki, Message, OTHER_FORM, Out};
 use crate::algorithm::{Input, NodeId, UNUSED_INPUT};
 use crate::census::Census;
+use crate::picture::Picture;
 use crate::renaming::Renaming;
 
 /// A node's state.
@@ -83,6 +84,19 @@ impl Bare {
         if let Some(token) = &self.token {
             census.token_here();
             census.queue_of(token.queue.iter().copied());
+        }
+    }
+
+    pub(super) fn draw(&self, site: &Context<'_>, picture: &mut Picture) {
+        picture.token_if(self.token.is_some());
+        picture.point("good site", (self.good != site.me).then_some(self.good));
+        if let Client::Inside(heir) = &self.client {
+            picture.point("release to", *heir);
+        }
+        picture.keep(self.collected.iter().copied());
+        if let Some(token) = &self.token {
+            picture.queue(token.queue.iter().copied());
+            picture.fact("free", token.free);
         }
     }
 

@@ -8,6 +8,7 @@ use core::fmt;
 use super::{COLLECT, Context, Defect, LATE, Makki, Message, OTHER_FORM, Out};
 use crate::algorithm::{Input, NodeId, UNUSED_INPUT};
 use crate::census::Census;
+use crate::picture::{Contents, Picture};
 use crate::renaming::Renaming;
 
 #[cfg(test)]
@@ -84,6 +85,12 @@ impl Content {
         }
     }
 
+    /// What a picture shows of it. Its rights are what is conserved, so they are drawn as tokens.
+    pub(super) fn drawn(&self) -> Contents {
+        let origin = if let Content::Request(origin) = self { Some(*origin) } else { None };
+        Contents { token: (self.rights() > 0).then_some(0), asks: None, origin }
+    }
+
     /// The rights that it carries.
     pub(super) fn rights(&self) -> u32 {
         match self {
@@ -100,6 +107,16 @@ impl Rounds {
         renaming.rename(&mut self.behind);
         renaming.rename(&mut self.collected);
         renaming.rename(self.early.iter_mut().map(|(node, _)| node));
+    }
+
+    pub(super) fn draw(&self, site: &Context<'_>, picture: &mut Picture) {
+        picture.tokens.extend(core::iter::repeat_n(0, self.rights as usize));
+        picture.point("good site", (self.good != site.me).then_some(self.good));
+        picture.queue(self.behind.iter().copied());
+        picture.keep(self.collected.iter().copied());
+        picture.keep(self.early.iter().map(|&(node, _)| node));
+        picture.fact("round", self.round);
+        picture.fact_if("token", self.token.then_some("here"));
     }
 
     pub(super) fn start(site: &Context<'_>) -> Rounds {

@@ -36,6 +36,11 @@ impl AnyOf {
         AnyOf { groups, exclusive: groups.iter().filter(|&group| group >= first_exclusive).collect() }
     }
 
+    /// The groups that it names.
+    pub fn groups(&self) -> Groups {
+        self.groups
+    }
+
     /// How many groups it names.
     pub fn len(&self) -> u32 {
         self.groups.len()

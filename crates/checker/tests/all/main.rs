@@ -1,5 +1,6 @@
 //! All tests of the search in one program.
 
+mod goals;
 mod partitioned;
 mod plain;
 mod suite;

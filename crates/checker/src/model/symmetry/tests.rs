@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use algorithms::info::{Clients, Info, Kind, Needs, Tokens};
 use algorithms::properties::Terms;
 use algorithms::{
-    Algorithm, Census, ClientId, Conditions, Grant, Input, NodeId, Outbox, Renaming, Scope, Setting,
-    SettingError, Site, System,
+    Algorithm, Census, ClientId, Conditions, Contents, Grant, Input, NodeId, Outbox, Picture, Renaming,
+    Scope, Setting, SettingError, Site, System,
 };
 
 use crate::job::{Job, Symmetry};
@@ -127,6 +127,12 @@ impl<const FLAW: u8> Algorithm for Greeters<FLAW> {
 
     fn count_message(_: &Greeting, _: NodeId, _: &mut Census) {}
 
+    fn draw(&self, _: &Site<'_, Self>, _: &mut Picture) {}
+
+    fn draw_message(_: &Self::Message) -> Contents {
+        Contents::default()
+    }
+
     fn allows_renaming((): &(), _: &Renaming) -> bool {
         true
     }
@@ -179,7 +185,7 @@ fn explore<const FLAW: u8>(symmetry: Symmetry) -> Result<SearchResult, SettingEr
     let mut model = Model::new(system, &job.case);
     model.use_symmetry(symmetry).unwrap();
     let terms = Terms::new(&Greeters::<FLAW>::INFO, job.case.setting.tokens, Conditions::Reliable);
-    search(&model, &job, terms, &|_| ControlFlow::Continue(()))
+    search(&model, &job, terms, None, &|_| ControlFlow::Continue(()))
 }
 
 fn refuse<const FLAW: u8>(symmetry: Symmetry, why: &str) {

@@ -1,0 +1,47 @@
+//! How much faster two threads search than one: `cargo run --release -p tokenwood-checker --example threads`. Pairs of
+//! runs, so that both meet the same machine; it should have two idle cores.
+
+use std::time::Instant;
+
+use algorithms::{Case, Scope};
+use checker::{Job, Symmetry, check};
+
+/// How many pairs of runs there are of each.
+const PAIRS: usize = 7;
+
+fn main() {
+    let cases = [
+        ("rooms", Scope::new(3, 1, 2).groups(2).clients(1)),
+        ("forest", Scope::new(3, 2, 3).clients(2).firings(0, 0)),
+        ("naimi-trehel", Scope::new(5, 1, 2)),
+        ("drs-gme", Scope::new(3, 1, 2).groups(2).fifo().firings(0, 0)),
+    ];
+    println!("{:<14} {:>9}  one over two: median, lowest, highest", "algorithm", "states");
+    for (name, scope) in cases {
+        let case = Case::of(&scope, None);
+        let mut states = 0;
+        let mut seconds = |threads| {
+            let job = Job {
+                case: case.clone(),
+                only: None,
+                max_states: u64::MAX,
+                threads,
+                symmetry: Symmetry::Off,
+            };
+            let begun = Instant::now();
+            let finding = check(name, &job).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            assert!(finding.exhausted, "{name}: {:?}", finding.violation.map(|(violation, _)| violation));
+            states = finding.states;
+            begun.elapsed().as_secs_f64()
+        };
+        seconds(2);
+        let mut ratios: Vec<f64> = (0..PAIRS).map(|_| seconds(1) / seconds(2)).collect();
+        ratios.sort_by(f64::total_cmp);
+        println!(
+            "{name:<14} {states:>9}  {:.2}, {:.2}, {:.2}",
+            ratios[PAIRS / 2],
+            ratios[0],
+            ratios[PAIRS - 1]
+        );
+    }
+}
