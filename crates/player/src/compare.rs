@@ -1,0 +1,260 @@
+//! Two algorithms under the same load, entry by entry.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use algorithms::registry;
+use serde::{Deserialize, Serialize};
+use simulator::{Outcome, Plan, Recording, Summary};
+
+use crate::limits::MOST_COMPARED;
+use crate::outline::{Outline, Pen};
+use crate::play::Violated;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::run::Run;
+use crate::setting::{Game, Links, Setting};
+use crate::state::{Counts, Flight, NodeState, flight, nodes};
+
+/// Two algorithms and a load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompareRequest {
+    /// One algorithm.
+    pub a: Setting,
+    /// The other one.
+    pub b: Setting,
+    /// The load.
+    #[serde(default)]
+    pub load: Load,
+    /// The seed of the load, the same for both.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// A load: parameters of the simulator by name, such as `rate`, `cs`, `transit` and `entries`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load(pub BTreeMap<String, Value>);
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A word.
+    Text(String),
+}
+
+/// The parameters that a load may set. Sizes, options and faults are parts of the setting.
+const LOAD: &[&str] = &[
+    "rate",
+    "cs",
+    "section",
+    "send",
+    "receive",
+    "topology",
+    "transit",
+    "delay",
+    "multicast",
+    "workload",
+    "group-choice",
+    "entries",
+    "warmup",
+];
+
+/// The two runs after as many entries.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompareEntry {
+    /// How many clients have entered in each of the runs.
+    pub entry: u64,
+    /// One run.
+    pub a: Scene,
+    /// The other one.
+    pub b: Scene,
+}
+
+/// A run when a client has entered.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scene {
+    /// The number of steps so far.
+    pub at: usize,
+    /// The time.
+    pub time: f64,
+    /// What it has cost so far.
+    pub counts: Counts,
+    /// The nodes.
+    pub nodes: Vec<NodeState>,
+    /// The messages under way.
+    pub flight: Vec<Flight>,
+    /// How many more messages are under way than `flight` lists.
+    pub more_flight: usize,
+}
+
+/// Both runs as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompareAnswer {
+    /// One run.
+    pub a: Compared,
+    /// The other one.
+    pub b: Compared,
+}
+
+/// A run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// What ran.
+    pub setting: Setting,
+    /// Entries.
+    pub entries: u64,
+    /// Messages for each entry.
+    pub messages_per_entry: f64,
+    /// Words for each entry.
+    pub words_per_entry: f64,
+    /// The mean time from request to entry.
+    pub mean_wait: f64,
+    /// Half of the waits are no longer than this.
+    pub p50_wait: f64,
+    /// 99 of 100 waits are no longer than this.
+    pub p99_wait: f64,
+    /// The violation that ended the run, if one did.
+    pub violated: Option<Violated>,
+    /// The steps, to be played.
+    pub steps: Vec<String>,
+    /// The time of each step.
+    pub times: Vec<f64>,
+    /// The run as lines.
+    pub outline: Outline,
+}
+
+/// A simulation is ended after so many looks at it, some ten thousand events each.
+const MOST_LOOKS: u32 = 60;
+
+/// More steps than this are too many to compare.
+const MOST_STEPS: usize = 100_000;
+
+/// The plan of a load for a setting.
+pub(crate) fn plan(game: &Game, load: &Load, entries: u64, warmup: u64) -> Result<Plan, Refusal> {
+    let info = registry::info(&game.setting.algorithm)?;
+    let mut plan = Plan::of(info);
+    plan.setting = game.system.setting().clone();
+    plan.clients = game.clients;
+    (plan.entries, plan.warmup) = (entries, warmup);
+    plan.fifo = game.setting.links == Some(Links::Fifo);
+    for (name, value) in &load.0 {
+        if !LOAD.contains(&name.as_str()) {
+            let name: String = name.chars().take(40).collect();
+            let why = format!("a load has no '{name}'; it has {}", LOAD.join(", "));
+            return Err(Refusal::new(RefusalKind::Setting, why));
+        }
+        let value = match value {
+            Value::Number(number) => number.to_string(),
+            Value::Text(text) => text.clone(),
+        };
+        plan.set(info, name, &value)?;
+    }
+    Ok(plan)
+}
+
+/// Runs both algorithms and calls `each` with every entry; it may end that. Returns both runs as a whole.
+pub fn compare(
+    request: &CompareRequest,
+    each: &mut dyn FnMut(CompareEntry) -> ControlFlow<()>,
+) -> Result<CompareAnswer, Refusal> {
+    let (a, b) = (request.a.accept()?, request.b.accept()?);
+    let (first, second) = (simulate(&a, request)?, simulate(&b, request)?);
+    let (mut a, mut b) = (Side::new(&a, first), Side::new(&b, second));
+    while let (Some(left), Some(right)) = (a.next_entry()?, b.next_entry()?) {
+        let entry = CompareEntry { entry: left.counts.entries, a: left, b: right };
+        if each(entry).is_break() {
+            break;
+        }
+    }
+    Ok(CompareAnswer { a: a.finish()?, b: b.finish()? })
+}
+
+fn simulate(game: &Game, request: &CompareRequest) -> Result<Outcome, Refusal> {
+    let plan = plan(game, &request.load, 60, 0)?;
+    let entries = plan.entries_of_a_run();
+    if entries > MOST_COMPARED {
+        return Err(Refusal::bounds("entries that are compared", entries, MOST_COMPARED));
+    }
+    // A run that never ends, because of a defect, would fill the memory with its steps.
+    let looks = Cell::new(0);
+    let watch = |_| {
+        looks.set(looks.get() + 1);
+        if looks.get() > MOST_LOOKS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let name = &game.setting.algorithm;
+    let outcome = simulator::run_watched(name, &plan, request.seed, Recording::On, &watch)?;
+    if outcome.steps.len() > MOST_STEPS {
+        return Err(Refusal::bounds("steps that are compared", outcome.steps.len(), MOST_STEPS));
+    }
+    Ok(outcome)
+}
+
+/// One of the runs, replayed.
+struct Side<'a> {
+    run: Run<'a>,
+    pen: Pen,
+    outcome: Outcome,
+}
+
+impl<'a> Side<'a> {
+    fn new(game: &'a Game, outcome: Outcome) -> Side<'a> {
+        let mut run = Run::start(game);
+        (run.most_steps, run.draws) = (MOST_STEPS, false);
+        Side { pen: Pen::new(&run), run, outcome }
+    }
+
+    /// Replays up to the next entry. `None` at the end of the run.
+    fn next_entry(&mut self) -> Result<Option<Scene>, Refusal> {
+        let entries = self.run.world.entries;
+        while self.run.at < self.outcome.steps.len() {
+            self.step()?;
+            if self.run.world.entries > entries {
+                let (flight, more_flight) = flight(&self.run);
+                return Ok(Some(Scene {
+                    at: self.run.at,
+                    time: self.outcome.times[self.run.at - 1],
+                    counts: Counts::of(&self.run),
+                    nodes: nodes(&self.run),
+                    flight,
+                    more_flight,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn step(&mut self) -> Result<(), Refusal> {
+        let happened = self.run.take(&self.outcome.steps[self.run.at])?;
+        self.pen.draw(&self.run, &happened);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Compared, Refusal> {
+        while self.run.at < self.outcome.steps.len() {
+            self.step()?;
+        }
+        let at = self.run.at;
+        let summary = Summary::of(std::slice::from_ref(&self.outcome));
+        let violated = self.outcome.violation.as_ref().map(|violation| Violated {
+            at,
+            property: violation.property.name(),
+            detail: violation.detail.clone(),
+        });
+        Ok(Compared {
+            setting: self.run.game.setting.clone(),
+            entries: summary.entries,
+            messages_per_entry: summary.messages_per_entry.mean,
+            words_per_entry: summary.words_per_entry.mean,
+            mean_wait: summary.time_to_enter.mean,
+            p50_wait: summary.wait_at(50.0),
+            p99_wait: summary.wait_at(99.0),
+            violated,
+            steps: self.outcome.steps.iter().map(ToString::to_string).collect(),
+            times: self.outcome.times,
+            outline: self.pen.finish(usize::MAX),
+        })
+    }
+}
