@@ -174,6 +174,11 @@ impl Control {
         self.shared.local.others_led_until(leadership.term, (self.shared.config.clock)())
     }
 
+    /// The newest term that this node has heard of: it rises with every election.
+    pub fn term(&self) -> u64 {
+        self.shared.raft.metrics().borrow().current_term
+    }
+
     /// The leader, as far as this node knows.
     pub fn leader(&self) -> Option<u32> {
         self.shared.leader()

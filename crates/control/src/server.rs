@@ -83,6 +83,10 @@ impl Shared {
         if judged.is_err() {
             return Ok(());
         }
+        if let Some(address) = stream.address() {
+            let node = self.local.node;
+            tracing::debug!(target: "node", node, %address, "let in for consensus: node {from} at {address}");
+        }
         let (reading, mut writing) = split(stream);
         let (answers, mut waiting) = mpsc::channel::<Vec<u8>>(AT_ONCE);
         let writes = async {

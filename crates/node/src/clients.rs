@@ -20,9 +20,13 @@ use transport::reactor::Outbound;
 use transport::stream::Stream;
 
 mod conversation;
+mod places;
 mod port;
 
-pub(crate) use port::{ClientPort, Places};
+pub use places::Place;
+pub(crate) use places::Places;
+pub(crate) use port::ClientPort;
+pub use port::evidence;
 
 /// A watcher that leaves this much unread is told how many events it missed instead.
 const MOST_UNWATCHED: usize = 256 << 10;
@@ -108,6 +112,7 @@ impl ClientLink {
         let in_all = shared.unread.load(Ordering::Relaxed);
         if unread as u64 > connection_unread || unread > MOST_UNANSWERED && in_all as u64 > unread_in_all {
             self.hang_up();
+            shared.hung_up.fetch_add(1, Ordering::Relaxed);
         }
         let behind = !queue.behind && unread > MOST_UNWATCHED;
         queue.behind |= behind;

@@ -7,17 +7,17 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use control::Control;
+use service::Identity;
 use service::core::Config;
 use service::limits::Limits;
 use service::member::{ConnectionId, Effect, Member, Setup};
 use service::protocol::ToClient;
 use service::view::View;
-use service::{Identity, NodeId};
 use service::{PeerMessage, Time, frame};
 use sync::{BoxFuture, IgnorePoison};
 use tokio::net::TcpListener;
@@ -30,17 +30,25 @@ use crate::clients::{ClientLink, ClientPort, Places};
 use crate::control_calls::ToLeader;
 use crate::embedded::Near;
 use crate::failure::{self, Failure, Failures, Lasting};
+use crate::first_token::OnFirstToken;
+use crate::lag::{Lag, Probe};
 use crate::links::{Around, Links};
 use crate::log::{self, Log};
+use crate::member_line::LineSink;
 use crate::waiting::{self, Begins};
-use crate::watchdog::{Hearts, Waits};
+use crate::watchdog::{BEAT, Hearts, Waits};
 use crate::{control_calls, faults, memory, port, start};
-use transport::peers::{Inbox, Notice, Outbox};
-use transport::reactor::{Dirty, Next, Reactor, Ready, Round, Source};
+use transport::reactor::{Dirty, Reactor};
 
 mod config;
+mod inputs;
+mod measured;
+
+use inputs::Alarm;
 
 pub use config::{Bootstrap, HostConfig, StartError, Tune};
+pub(crate) use inputs::Door;
+pub use measured::Measured;
 
 /// A part of the node that gives no sign of life for this long hangs.
 const LONGEST_HANG: Duration = Duration::from_secs(1);
@@ -70,6 +78,14 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     /// How many bytes wait to be read by clients, in all.
     pub(crate) unread: AtomicUsize,
+    /// How many clients left so much unread that they were disconnected.
+    pub(crate) hung_up: AtomicU64,
+    /// The places for clients.
+    pub(crate) places: Arc<Places>,
+    /// How often a peer was connected, and how many payloads it was sent again.
+    pub(crate) links_made: AtomicU64,
+    pub(crate) resent: AtomicU64,
+    pub(crate) lag: Lags,
     /// Whether the member has left.
     left: watch::Sender<bool>,
     pub(crate) to_leader: ToLeader,
@@ -78,6 +94,13 @@ pub(crate) struct Shared {
     pub(crate) control_calls: Mutex<JoinSet<()>>,
     /// What the node knows of the others before it belongs to a cluster.
     pub(crate) begins: Begins,
+}
+
+/// How late the loops of the node are.
+#[derive(Default)]
+pub(crate) struct Lags {
+    pub(crate) sockets: Arc<Lag>,
+    pub(crate) runtime: Arc<Lag>,
 }
 
 pub(crate) struct State {
@@ -96,6 +119,8 @@ pub(crate) enum Sink {
     Far(Arc<ClientLink>),
     /// To one in this process.
     Near(Arc<Near>),
+    /// To another protocol in this process.
+    Line(Arc<LineSink>),
 }
 
 /// One input to the member: what it takes to decide, and what comes of it.
@@ -111,7 +136,7 @@ impl Host {
     /// Starts a node that listens here for its peers and there for its clients. Belongs into a tokio runtime. It serves
     /// clients as soon as it is a member: see [`Host::until_member`].
     pub fn start(
-        config: HostConfig,
+        mut config: HostConfig,
         for_peers: TcpListener,
         for_clients: TcpListener,
     ) -> BoxFuture<'static, Result<Host, StartError>> {
@@ -119,10 +144,12 @@ impl Host {
             let lease = config.lease;
             start::check(&config)?;
             let local_socket = config.local_socket.clone();
+            let on_first_token = config.on_first_token.take();
             let (host, bootstrap, folder) = Host::prepare(config).await?;
             let shared = &host.shared;
             let for_clients = (for_clients, local_socket);
-            if let Err(error) = host.serve(bootstrap, folder, for_peers, for_clients).await {
+            let begins = (bootstrap, folder, on_first_token);
+            if let Err(error) = host.serve(begins, for_peers, for_clients).await {
                 host.stop().await;
                 return Err(error);
             }
@@ -172,8 +199,13 @@ impl Host {
             hearts,
             runtime: Handle::current(),
             reactor,
+            places: Places::new(&limits),
             limits,
             unread: AtomicUsize::new(0),
+            hung_up: AtomicU64::new(0),
+            links_made: AtomicU64::new(0),
+            resent: AtomicU64::new(0),
+            lag: Lags::default(),
             left: watch::Sender::new(false),
             to_leader: ToLeader::default(),
             tasks: Mutex::default(),
@@ -198,22 +230,21 @@ impl Host {
     /// Comes to its cluster, and lets peers and clients in.
     async fn serve(
         &self,
-        bootstrap: Bootstrap,
-        folder: PathBuf,
+        (bootstrap, folder, on_first_token): (Bootstrap, PathBuf, Option<OnFirstToken>),
         for_peers: TcpListener,
         (for_clients, local_socket): (TcpListener, Option<PathBuf>),
     ) -> Result<(), StartError> {
         let shared = &self.shared;
         shared.watch_task("port for peers", tokio::spawn(port::listen(for_peers, shared.clone())));
-        start::join_cluster(shared, bootstrap, folder).await?;
-        let places = Places::new(&shared.limits);
-        let for_clients = ClientPort::new(for_clients, shared, &places).map_err(StartError::Sockets)?;
+        start::join_cluster(shared, bootstrap, folder, on_first_token).await?;
+        let for_clients = ClientPort::new(for_clients, shared).map_err(StartError::Sockets)?;
         shared.reactor.adopt(Box::new(for_clients));
         if let Some(path) = local_socket {
-            let port = ClientPort::local(&path, shared, &places);
+            let port = ClientPort::local(&path, shared);
             shared.reactor.adopt(Box::new(port.map_err(|error| StartError::LocalSocket(path, error))?));
         }
         shared.reactor.adopt(Box::new(Alarm(shared.clone())));
+        shared.reactor.adopt(Box::new(Probe::new(shared.lag.sockets.clone())));
         let tasks = [
             ("sockets", tokio::spawn(sockets_end(shared.reactor.clone()))),
             ("registry", tokio::spawn(control_calls::follow_registry(shared.clone()))),
@@ -252,14 +283,8 @@ impl Host {
         tokenwood::Tokenwood::embedded(Box::new(move || Near::open(&shared)))
     }
 
-    /// How the node is doing.
-    pub fn status(&self) -> service::core::Status {
-        self.shared.status()
-    }
-
-    /// The peers without a connection, and for how long that has been so.
-    pub fn unreachable(&self) -> BTreeMap<NodeId, Duration> {
-        self.shared.lock().links.peers.unreachable()
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Leaves the others in good order, and stops.
@@ -291,6 +316,8 @@ impl Host {
                 match sink {
                     Sink::Far(link) => link.hang_up(),
                     Sink::Near(near) => near.end(),
+                    // It ends with the sink, which has its sender.
+                    Sink::Line(_) => {}
                 }
             }
             let peers = self.shared.lock().links.peers.clone();
@@ -331,8 +358,14 @@ impl Shared {
         let runtime = self.hearts.heart("runtime", LONGEST_HANG, Waits::ForTurns);
         // A turn that takes longer than a lease has cost the node its lease.
         let member = self.hearts.heart("member", LONGEST_HANG.max(lease), Waits::ForNothing);
-        let shared = self.clone();
-        self.watch_task("heart of the runtime", tokio::spawn(failure::keep_beating(runtime, || {})));
+        let (shared, lag, mut due) = (self.clone(), self.lag.runtime.clone(), None);
+        let measure = move || {
+            let now = Instant::now();
+            if let Some(due) = due.replace(now + BEAT) {
+                lag.add(now.saturating_duration_since(due));
+            }
+        };
+        self.watch_task("heart of the runtime", tokio::spawn(failure::keep_beating(runtime, measure)));
         let look = move || drop(shared.lock());
         self.watch_task("heart of the member", tokio::spawn(failure::keep_beating(member, look)));
     }
@@ -406,6 +439,12 @@ impl State {
         let link = match self.sinks.get(&connection) {
             Some(Sink::Far(link)) => link,
             Some(Sink::Near(near)) => return near.hear(frame),
+            Some(Sink::Line(line)) => {
+                if line.tell(frame) {
+                    self.member.client_fell_behind(connection);
+                }
+                return;
+            }
             None => return,
         };
         let told = link.tell(&frame, shared);
@@ -430,58 +469,7 @@ fn queue(links: &Links, peer: u32, message: &PeerMessage, dirty: &mut Dirty) -> 
     queued.unwrap_or_else(|error| panic!("a message to node {peer} cannot be kept: {error}"))
 }
 
-/// Where peers' messages to one incarnation of the node arrive.
-pub(crate) struct Door {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) me: Identity,
-}
-
-impl Inbox for Door {
-    fn received(&self, from: NodeId, _epoch: u64, payloads: &[&[u8]], outbox: &mut Outbox<'_>) {
-        let messages: Vec<_> = payloads.iter().map(|payload| frame::whole::<PeerMessage>(payload)).collect();
-        self.shared.step_in(outbox.0, |Turn { member, now, effects, .. }| {
-            for message in messages {
-                // What comes before may have ended this incarnation.
-                if member.identity() != self.me {
-                    return;
-                }
-                match message {
-                    Ok(message) => member.receive(from, message, *now, effects),
-                    Err(error) => member.received_nonsense(from, error.to_string(), effects),
-                }
-            }
-        });
-    }
-
-    fn notice(&self, notice: Notice) {
-        self.shared.log.notice(&notice);
-    }
-}
-
 /// Ends when the thread of the reactor does.
 async fn sockets_end(reactor: Reactor) {
     reactor.ended().await;
-}
-
-/// Wakes the member when it wants to be.
-struct Alarm(Arc<Shared>);
-
-impl Source for Alarm {
-    fn socket(&mut self) -> Option<(&mut dyn mio::event::Source, mio::Interest)> {
-        None
-    }
-
-    fn visit(&mut self, _ready: Ready, round: &mut Round<'_>) -> Next {
-        self.0.step_in(round.dirty, |turn| turn.member.wake(turn.environment, turn.now, turn.effects));
-        Next::Wait
-    }
-
-    fn due(&self) -> Option<Instant> {
-        let mut state = self.0.lock();
-        state.planned = state.member.wakes_at();
-        // The member's clock may be another than the reactor's, so only how long it takes counts.
-        state.planned.map(|wakes| Instant::now() + (wakes - clock::now()))
-    }
-
-    fn close(self: Box<Self>, _round: &mut Round<'_>) {}
 }

@@ -22,6 +22,8 @@ struct Bucket {
     /// When the last token was refilled, if not all are there.
     refilled: Option<Instant>,
     left_out: u64,
+    /// The same, since the node started.
+    left_out_ever: u64,
 }
 
 impl Limiter {
@@ -31,11 +33,17 @@ impl Limiter {
         bucket.refill(now);
         if bucket.taken == BURST {
             bucket.left_out += 1;
+            bucket.left_out_ever += 1;
             return false;
         }
         bucket.taken += 1;
         bucket.refilled.get_or_insert(now);
         true
+    }
+
+    /// How many lines were ever left out.
+    pub(crate) fn left_out_ever(&self) -> u64 {
+        self.0.lock().ignore_poison().left_out_ever
     }
 
     /// How many lines were left out, if that may be written now.
@@ -73,6 +81,7 @@ mod tests {
         assert_eq!(limiter.left_out(at(59)), None, "no token for that either");
         assert_eq!(limiter.left_out(at(60)), Some(60_000 - 19));
         assert_eq!(limiter.left_out(at(600)), None, "told once");
+        assert_eq!(limiter.left_out_ever(), 60_000 - 19);
         assert_eq!((0..100).filter(|_| limiter.allows(at(600))).count(), 10, "the bucket is full again");
     }
 }

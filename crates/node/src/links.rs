@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use service::member::{ControlPlane, Environment};
 use service::session_key::KEY_BYTES;
@@ -83,5 +83,10 @@ impl Environment for Around<'_> {
 
     fn unix_seconds(&self) -> u64 {
         control_calls::unix_seconds()
+    }
+
+    fn certificate_left(&self) -> Option<Duration> {
+        let credentials = self.shared.encryption.credentials()?;
+        Some(credentials.expires().at.duration_since(SystemTime::now()).unwrap_or_default())
     }
 }

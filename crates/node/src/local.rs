@@ -114,6 +114,7 @@ impl LocalCluster {
                     lease,
                     tune: Box::new(tune),
                     encryption: encryption(id),
+                    on_first_token: None,
                     local_socket: None,
                     sockets: Sockets::Runtime,
                     on_failure: OnFailure::default(),

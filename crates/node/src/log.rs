@@ -13,7 +13,7 @@ use control::RefusedCall;
 use service::auth::AuditEntry;
 use service::member::Note;
 use sync::IgnorePoison;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use crate::host::Shared;
 use crate::limiter::Limiter;
@@ -53,7 +53,7 @@ impl Log {
     pub(crate) fn notice(&self, notice: &Notice) {
         let (node, now) = (self.node, Instant::now());
         match notice {
-            Notice::TurnedAway { address, why } => {
+            Notice::TurnedAway { address, why, .. } => {
                 if self.callers.allows(now) {
                     let shown = shown(why);
                     // A peer that has heard of a view before this node has; or after: it belongs to the cluster, and calls again.
@@ -76,6 +76,9 @@ impl Log {
             }
             Notice::Connected { peer, .. } | Notice::LaterView { peer, .. } => {
                 info!(target: "node", node, peer = peer.id, "{notice}");
+            }
+            Notice::LetIn { address, peer } => {
+                debug!(target: "node", node, %address, peer = peer.id, "{notice}");
             }
             Notice::Disconnected { peer, .. } => {
                 warn!(target: "node", node, peer = peer.id, "{}", shown(notice));
@@ -109,6 +112,13 @@ impl Log {
             let why = shown(why);
             warn!(target: "node", node = self.node, address, "no client greeting from {address}: {why}");
         }
+    }
+
+    /// How many lines were left out since the node started.
+    pub(crate) fn left_out(&self) -> u64 {
+        let Log { callers, questions, greetings, no_connections, not_accepted, refusals, .. } = self;
+        let limiters = [callers, questions, greetings, no_connections, not_accepted, refusals];
+        limiters.into_iter().map(Limiter::left_out_ever).sum()
     }
 
     /// Logs how many lines were left out.

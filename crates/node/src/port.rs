@@ -34,7 +34,7 @@ pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
         let (stream, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                shared.log.notice(&Notice::CannotAccept { why: error.into() });
+                shared.heed(&Notice::CannotAccept { why: error.into() });
                 sleep(EXHAUSTED).await;
                 continue;
             }
@@ -43,7 +43,7 @@ pub(crate) async fn listen(listener: TcpListener, shared: Arc<Shared>) {
         let (shared, room) = (shared.clone(), room.clone());
         connections.spawn(async move {
             if let Err(why) = serve(call, &shared, &room).await {
-                shared.log.notice(&Notice::TurnedAway { address, why });
+                shared.heed(&Notice::TurnedAway { address, caller: None, why });
             }
         });
     }
@@ -64,8 +64,8 @@ async fn serve(call: Call, shared: &Arc<Shared>, room: &Semaphore) -> Result<(),
     let Call { stream, address, read, entry, mut eviction } = call;
     // The peer calls again.
     let _connection = room.try_acquire().map_err(|_| Trouble::Crowded)?;
-    let log_of = shared.clone();
-    let refused: OnRefusedCall = Arc::new(move |refused| log_of.log.refused(address, &refused));
+    let (host, caller) = (shared.clone(), stream.node());
+    let refused: OnRefusedCall = Arc::new(move |refused| host.call_refused(address, caller, &refused));
     tokio::select! {
         // What was refused is logged; how a connection ends otherwise concerns only the caller.
         _ = shared.control.serve(stream, &read, Box::new(entry), &refused) => Ok(()),

@@ -1,7 +1,7 @@
 //! How a node joins its cluster.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use service::leases::validate_lease;
 use sync::IgnorePoison;
 use tokio::time::sleep;
 
+use crate::first_token::{self, OnFirstToken};
 use crate::host::{Bootstrap, HostConfig, Shared, StartError};
 use crate::{reach, waiting};
 
@@ -35,13 +36,28 @@ pub(crate) async fn join_cluster(
     shared: &Arc<Shared>,
     bootstrap: Bootstrap,
     folder: PathBuf,
+    on_first_token: Option<OnFirstToken>,
+) -> Result<(), StartError> {
+    bootstrap_into(shared, bootstrap, &folder, on_first_token.is_some()).await?;
+    if let (Some(then), Some(file)) = (on_first_token, first_token::pending(&folder)) {
+        let turns_on = first_token::turn_on(shared.clone(), file, then);
+        shared.control_calls.lock().ignore_poison().spawn(turns_on);
+    }
+    Ok(())
+}
+
+async fn bootstrap_into(
+    shared: &Arc<Shared>,
+    bootstrap: Bootstrap,
+    folder: &Path,
+    secure: bool,
 ) -> Result<(), StartError> {
     let (control, id) = (&shared.control, shared.id);
     let belongs = control.belongs().await;
     reach::check(id, &shared.address, &shared.clients, &control.nodes()).map_err(StartError::Unreachable)?;
     match bootstrap {
         Bootstrap::Existing if belongs => Ok(()),
-        Bootstrap::Existing => Err(StartError::NoCluster(folder)),
+        Bootstrap::Existing => Err(StartError::NoCluster(folder.to_owned())),
         Bootstrap::Together(members) => {
             let mut voters = members.clone();
             let vote = control::voters::of(members.keys().copied());
@@ -53,7 +69,11 @@ pub(crate) async fn join_cluster(
             if !belongs {
                 let found = shared.look_around(&members).await?;
                 if vote.first() == Some(&id) {
-                    found_cluster(shared, &members, &voters, &found).await?;
+                    refuse_another(&members, &found)?;
+                    if secure {
+                        first_token::prepare(folder)?;
+                    }
+                    found_cluster(shared, &voters).await?;
                 }
                 let looks = waiting::keep_looking(shared.clone(), members.clone());
                 shared.control_calls.lock().ignore_poison().spawn(looks);
@@ -66,7 +86,7 @@ pub(crate) async fn join_cluster(
         Bootstrap::Invited(invitation) if belongs => {
             // Started again with the same command.
             let same = invitation.id == id && control.cluster_id().await == Some(invitation.cluster_id);
-            let invited = invitation.id;
+            let (invited, folder) = (invitation.id, folder.to_owned());
             if same { Ok(()) } else { Err(StartError::Belongs { folder, id, invited }) }
         }
         Bootstrap::Invited(invitation) => {
@@ -89,11 +109,9 @@ pub(crate) async fn join_cluster(
     }
 }
 
-/// Founds the cluster, unless the others belong to one already.
-async fn found_cluster(
-    shared: &Arc<Shared>,
+/// Refuses to found a cluster if the others belong to one already.
+fn refuse_another(
     members: &BTreeMap<u32, String>,
-    voters: &BTreeMap<u32, String>,
     found: &BTreeMap<u32, Neighbour>,
 ) -> Result<(), StartError> {
     let mut in_cluster = found.iter().filter(|(_, it)| matches!(it, Neighbour::InCluster { .. }));
@@ -101,6 +119,10 @@ async fn found_cluster(
         let at = members.get(node).cloned().unwrap_or_default();
         return Err(StartError::Exists { node: *node, at });
     }
+    Ok(())
+}
+
+async fn found_cluster(shared: &Arc<Shared>, voters: &BTreeMap<u32, String>) -> Result<(), StartError> {
     shared.control.found(voters).await.map_err(StartError::Found)?;
     tracing::info!(
         target: "node",

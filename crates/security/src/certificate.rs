@@ -1,5 +1,6 @@
 //! What stands in a certificate: its holder, its dates, and whether it is a CA.
 
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use rcgen::KeyPair;
@@ -36,6 +37,8 @@ pub struct Facts {
     pub is_ca: bool,
     /// The SHA-256 of its bytes, in hexadecimal digits.
     pub fingerprint: String,
+    /// The names and addresses of hosts that it has: only clients of HTTP look at them.
+    pub hosts: Vec<String>,
     public_key: Vec<u8>,
     own_uris: Vec<String>,
 }
@@ -59,6 +62,7 @@ impl Facts {
             valid_until: moment(parsed.validity().not_after.timestamp())?,
             is_ca: parsed.is_ca(),
             fingerprint: hexadecimal(digest::digest(&digest::SHA256, certificate).as_ref()),
+            hosts: hosts(&parsed)?,
             public_key: parsed.public_key().subject_public_key.data.to_vec(),
             own_uris: own_uris(&parsed)?,
         })
@@ -95,6 +99,21 @@ impl Facts {
             _ => Err(CertificateFault::SeveralIdentities),
         }
     }
+}
+
+/// The names and addresses of hosts in a certificate.
+fn hosts(certificate: &X509Certificate<'_>) -> Result<Vec<String>, CertificateFault> {
+    let names = certificate.subject_alternative_name().map_err(|_| CertificateFault::Malformed)?;
+    let names = names.iter().flat_map(|names| &names.value.general_names);
+    let host = |name: &GeneralName<'_>| match name {
+        GeneralName::DNSName(name) => Some(printable(name)),
+        GeneralName::IPAddress(bytes) => match bytes.len() {
+            4 => <[u8; 4]>::try_from(*bytes).ok().map(|bytes| IpAddr::from(bytes).to_string()),
+            _ => <[u8; 16]>::try_from(*bytes).ok().map(|bytes| IpAddr::from(bytes).to_string()),
+        },
+        _ => None,
+    };
+    Ok(names.filter_map(host).collect())
 }
 
 /// All spellings of the scheme count, so that a second identity cannot hide behind capitals.

@@ -2,6 +2,7 @@
 
 mod folder;
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -125,9 +126,25 @@ impl Authority {
 
     /// Makes a key and signs a certificate for the holder. None is valid for longer than the CA.
     pub fn issue(&self, holder: &Holder, period: Period) -> Result<Issued, SecurityError> {
+        self.issue_for_hosts(holder, &[], period)
+    }
+
+    /// The same, and the certificate also has the names and addresses of hosts: clients of HTTP look at these.
+    pub fn issue_for_hosts(
+        &self,
+        holder: &Holder,
+        hosts: &[String],
+        period: Period,
+    ) -> Result<Issued, SecurityError> {
         let identity = Identity::new(&self.cluster, holder.clone())?;
         let period = Period { until: period.until.min(self.valid_until), ..period };
         let mut params = params(&identity.to_string(), period)?;
+        for host in hosts {
+            params.subject_alt_names.push(match host.parse::<IpAddr>() {
+                Ok(address) => SanType::IpAddress(address),
+                Err(_) => SanType::DnsName(host.as_str().try_into().map_err(SecurityError::Issue)?),
+            });
+        }
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;
         params.distinguished_name.push(DnType::OrganizationName, self.cluster.as_str());

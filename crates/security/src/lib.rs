@@ -27,7 +27,7 @@ pub use identity::{Holder, Identity, LONGEST_NAME};
 pub use inspect::Contents;
 pub use load::Expiry;
 pub use protocols::{CLIENTS, CONTROL, PEERS};
-pub use verify::Callers;
+pub use verify::{Callers, take_refused};
 
 /// The names by which a TLS handshake tells the ports of a node apart (ALPN).
 pub mod protocols {

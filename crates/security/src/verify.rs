@@ -1,5 +1,6 @@
 //! Which certificates pass in a handshake: signed by a CA that we trust, and of a holder that belongs there.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -102,6 +103,18 @@ pub(crate) fn check_node(presented: Identity) -> Result<(), CertificateFault> {
     }
 }
 
+thread_local! {
+    static REFUSED: Cell<Option<Identity>> = const { Cell::new(None) };
+}
+
+/// Whom the certificate names that this thread has refused last; none if it could not be read, or if it was taken before.
+///
+/// Nothing vouches for it: it is what a caller says. It is not in the error of the handshake, because rustls sends a
+/// precise alert only for its own errors, which have no place for it.
+pub fn take_refused() -> Option<Identity> {
+    REFUSED.take()
+}
+
 fn is_wrong_purpose(error: &rustls::Error) -> bool {
     use CertificateError::{InvalidPurpose, InvalidPurposeContext};
     matches!(error, rustls::Error::InvalidCertificate(InvalidPurpose | InvalidPurposeContext { .. }))
@@ -136,7 +149,9 @@ impl ClientCertVerifier for Verifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
-        self.check(certificate, intermediates, Use::Calling, now).map(|()| ClientCertVerified::assertion())
+        let checked = self.check(certificate, intermediates, Use::Calling, now);
+        REFUSED.set(checked.is_err().then(|| Facts::of(certificate).ok()?.identity().ok()).flatten());
+        checked.map(|()| ClientCertVerified::assertion())
     }
 
     fn verify_tls12_signature(

@@ -20,7 +20,7 @@ mod rights;
 mod token;
 
 pub use action::{Action, Actions, NotAnAction};
-pub use audit::{AuditEntry, AuditPage, History, MOST_AUDITED};
+pub use audit::{AuditEntry, AuditPage, History, MOST_AUDITED, TurnedAway};
 pub use caller::{Caller, Evidence, Shown};
 pub use change::{Change, FIRST_ADMIN, InvalidChange};
 pub use decide::{Decision, Subject, Why, decide};

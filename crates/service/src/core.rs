@@ -11,10 +11,12 @@
 //! `core/`, one file for each topic.
 
 use self::state::{
-    Accounts, Admission, Backlog, Deadlines, Due, Membership, Names, Requests, Sessions, ViewChange,
+    Accounts, Admission, Backlog, Deadlines, Due, Membership, Names, Requests, Sessions, Usage, ViewChange,
 };
 use crate::defect::Defect;
 use crate::leases::Lease;
+use crate::metrics::Metrics;
+use crate::refusal::Refusal;
 use crate::resource::{Policy, Workspace};
 use crate::time::Time;
 use crate::view::View;
@@ -36,6 +38,7 @@ mod requests;
 mod revoking;
 mod sessions;
 mod state;
+mod uses;
 mod views;
 
 pub(crate) use state::AccountId;
@@ -46,6 +49,7 @@ pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, Status};
 pub use revoking::{Revocation, Revoked};
 pub use sessions::Opening;
+pub use uses::{NameUse, Uses};
 
 /// This much that is due is done in one call, so that no client waits for all of it.
 const AT_ONCE: usize = 1024;
@@ -67,11 +71,13 @@ pub struct Core {
     deadlines: Deadlines,
     workspace: Workspace,
     accounts: Accounts,
+    usage: Usage,
     backlog: Backlog,
     change: ViewChange,
     /// This many clients receive every event.
     watchers: usize,
     counts: Counts,
+    metrics: Metrics,
 }
 
 impl Core {
@@ -99,10 +105,12 @@ impl Core {
             deadlines: Deadlines::default(),
             workspace: Workspace::new(config.seed),
             accounts: Accounts::new(&config.limits),
+            usage: Usage::default(),
             backlog: Backlog::default(),
             change: ViewChange::default(),
             watchers: 0,
             counts: Counts::default(),
+            metrics: Metrics::default(),
             config,
         }
     }
@@ -110,6 +118,16 @@ impl Core {
     /// Whether this node has this defect.
     fn has_defect(&self, rule: Defect) -> bool {
         self.config.defect == Some(rule)
+    }
+
+    /// What was measured since the node started.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// A client was refused something else than a request.
+    pub(crate) fn note_refusal(&mut self, refusal: &Refusal) {
+        self.metrics.reached_by(refusal);
     }
 
     /// The view this node is in.

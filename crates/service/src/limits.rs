@@ -66,8 +66,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            connections: 10_000,
-            client_connections: 9_000,
+            connections: 20_000,
+            client_connections: 12_000,
             connection_unread: 4 << 20,
             unread: 256 << 20,
             sessions: 100_000,
@@ -140,6 +140,33 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// The limit's name in a configuration; for what no configuration sets, one like it.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Bound::Sessions => "sessions",
+            Bound::ClientSessions => "client_sessions",
+            Bound::ConnectionSessions => "connection_sessions",
+            Bound::LongSessions => "long_sessions",
+            Bound::ClientLongSessions => "client_long_sessions",
+            Bound::Requests => "requests",
+            Bound::ClientRequests => "client_requests",
+            Bound::SessionRequests => "session_requests",
+            Bound::Refusals => "refusals",
+            Bound::ClientRefusals => "client_refusals",
+            Bound::Names => "names",
+            Bound::Slots => "slots",
+            Bound::ClientSlots => "client_slots",
+            Bound::FilterNames => "filter_names",
+            Bound::FilterBytes => "filter_bytes",
+            Bound::ControlCalls => "control_calls",
+            Bound::ConnectionControlCalls => "connection_control_calls",
+            Bound::Definitions => "definitions",
+            Bound::Fences => "fences",
+            Bound::Connections => "connections",
+            Bound::ClientConnections => "client_connections",
+        }
+    }
+
     /// What to do about it.
     pub(crate) const fn advice(self) -> &'static str {
         match self {

@@ -259,7 +259,7 @@ impl Member {
     /// Does what is due by now.
     pub fn wake(&mut self, environment: &dyn Environment, now: Time, effects: &mut Vec<Effect>) {
         if self.registry.rights.on {
-            self.access.clock = environment.unix_seconds();
+            self.look_at_watchers(environment);
         }
         if self.core.wakes_at().is_some_and(|at| at <= now) {
             self.core.wake(now, &mut self.out);
@@ -333,6 +333,7 @@ impl Member {
         self.core = new_core(&self.setup.core, self.incarnation);
         self.note_watchers();
         self.access.all_ended();
+        self.core.set_quotas(self.registry.rights.quotas_in_force());
         self.core.all_defined(&self.registry.definitions, now, &mut self.out);
         for (number, connection) in self.connections.forget_sessions() {
             let session = SessionId { node: self.id(), incarnation: before, number };

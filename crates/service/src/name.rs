@@ -37,7 +37,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in their order.
-    pub(crate) const ALL: [Kind; 3] = [Kind::Slots, Kind::RwLock, Kind::Room];
+    pub const ALL: [Kind; 3] = [Kind::Slots, Kind::RwLock, Kind::Room];
 }
 
 impl Definition {

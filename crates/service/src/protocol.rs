@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::auth::{AuditPage, Change, Rights};
-use crate::core::{Acquire, Cursor, Page, Reply, Status};
+use crate::core::{Acquire, Cursor, Page, Reply, Status, Uses};
 use crate::event::{Event, Filter, ForceReleased};
 use crate::frame::CLIENT_MAGIC;
 pub use crate::hello::Hello;
@@ -194,6 +194,15 @@ pub enum Question {
     Rights,
     /// Who did what at this node: a page, after the entry of this number.
     Audit(u64),
+    /// What this node counts.
+    Counters,
+    /// How much names are used at this node: a page of those that the filter shows.
+    Uses {
+        /// Which names.
+        filter: Filter,
+        /// Where the page before ended.
+        after: Option<Cursor>,
+    },
 }
 
 /// The nodes of the cluster, as far as the node that is asked knows.
@@ -350,6 +359,8 @@ pub enum QuestionAnswer {
         node: Status,
         /// All members of its cluster, in the order of ids.
         members: Vec<PeerStatus>,
+        /// How long its certificate is still valid, if it has one.
+        certificate_left: Option<Duration>,
     },
     /// Holders and waiters at this node.
     List(Page),
@@ -385,6 +396,32 @@ pub enum QuestionAnswer {
     Rights(Box<Rights>),
     /// Who did what.
     Audit(AuditPage),
+    /// What this node counts.
+    Counters(Counters),
+    /// How much names are used.
+    Uses(Uses),
+}
+
+/// What a node counts. By name, so that a node can count more without another message: a client takes what it knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Requests that wait now.
+    pub waiters: u64,
+    /// What it has counted since it started.
+    pub counted: Vec<(String, u64)>,
+}
+
+impl Counters {
+    /// The name under which granted requests are counted that waited at most so many nanoseconds and longer than the bound
+    /// before it in [`TIMES`](crate::metrics::TIMES); `None`: longer than all bounds.
+    pub fn waits_up_to(bound: Option<u64>) -> String {
+        bound.map_or_else(|| "waits_longer".into(), |nanoseconds| format!("waits_up_to_{nanoseconds}_ns"))
+    }
+
+    /// What was counted under this name, if the node counts that.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.counted.iter().find(|(counted, _)| counted == name).map(|(_, count)| *count)
+    }
 }
 
 /// A member of the cluster, as the node sees it that is asked.

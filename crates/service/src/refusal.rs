@@ -98,27 +98,59 @@ pub enum Refusal {
     /// A label is too long, or has control characters.
     Label,
     /// The caller may not do this.
-    NotAllowed {
-        /// Who the caller is: its principal, or nothing if it showed nothing that counts.
-        principal: String,
-        /// What it would have to be allowed to do.
-        action: Action,
-        /// On which name; empty if it is about the cluster.
-        name: String,
-        /// Why it is not allowed, in words.
-        why: String,
-    },
+    NotAllowed(Box<NotAllowed>),
     /// A quota of a principal or a namespace is used up at this node.
-    Quota {
-        /// Of whom.
-        of: QuotaOf,
-        /// What it bounds.
-        limit: Limit,
-        /// How much it allows.
-        most: u64,
-    },
+    Quota(Box<QuotaUsed>),
     /// A change of rights is refused.
     Rights(InvalidChange),
+}
+
+// Every outcome of a request has room for a refusal, and is moved many times in a cycle: what is large has a box.
+const _: () = assert!(size_of::<Refusal>() <= 24);
+
+/// A quota that is used up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotaUsed {
+    /// Of whom.
+    pub of: QuotaOf,
+    /// What it bounds.
+    pub limit: Limit,
+    /// How much it allows.
+    pub most: u64,
+}
+
+impl fmt::Display for QuotaUsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let QuotaUsed { of, limit, most } = self;
+        write!(f, "the quota of {of} allows {most} {limit} at each node: end some, or ask for more")
+    }
+}
+
+/// What a caller may not do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotAllowed {
+    /// Who the caller is: its principal, or nothing if it showed nothing that counts.
+    pub principal: String,
+    /// What it would have to be allowed to do.
+    pub action: Action,
+    /// On which name; empty if it is about the cluster.
+    pub name: String,
+    /// Why it is not allowed, in words.
+    pub why: String,
+}
+
+impl fmt::Display for NotAllowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotAllowed { principal, action, name, why } = self;
+        match &**principal {
+            "" => f.write_str("you showed no token or certificate that counts, and")?,
+            principal => write!(f, "you are '{principal}', and")?,
+        }
+        match &**name {
+            "" => write!(f, " may not {action}: {why}"),
+            name => write!(f, " may not {action} '{name}': {why}"),
+        }
+    }
 }
 
 impl fmt::Display for Refusal {
@@ -185,7 +217,7 @@ impl fmt::Display for Refusal {
             Refusal::Bound { bound, most } => {
                 write!(f, "{bound} (the limit is {most}): {}", bound.advice())
             }
-            Refusal::NotAllowed { .. } | Refusal::Quota { .. } | Refusal::Rights(_) => self.fmt_of_rights(f),
+            Refusal::NotAllowed(_) | Refusal::Quota(_) | Refusal::Rights(_) => self.fmt_of_rights(f),
             Refusal::Label => {
                 write!(f, "a label has at most {LONGEST_TEXT} bytes, and no control characters: change it")
             }
@@ -194,34 +226,45 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
+    /// Its reason in a word or two, for those who count.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Refusal::NameEmpty | Refusal::NameTooLong(_) | Refusal::NameNotPrintable => "name",
+            Refusal::Slots(_) => "slots",
+            Refusal::NoGroup | Refusal::TooManyGroups(_) => "groups",
+            Refusal::Contradicts { .. } | Refusal::WantsOther(_) | Refusal::DefinedAs { .. } => {
+                "defined_otherwise"
+            }
+            Refusal::NotFree => "not_free",
+            Refusal::TimedOut => "timed_out",
+            Refusal::Cancelled => "cancelled",
+            Refusal::NoSuchSession => "no_such_session",
+            Refusal::RequestUsed(_) => "request_used",
+            Refusal::NotHeld | Refusal::NobodyHolds => "not_held",
+            Refusal::StaleFence { .. } => "stale_fence",
+            Refusal::TooManyRequests(_) | Refusal::TooManySessions(_) | Refusal::Bound { .. } => "bound",
+            Refusal::TimeToLive | Refusal::Lease(_) | Refusal::Invitation(_) => "length_of_time",
+            Refusal::NoLease => "no_lease",
+            Refusal::Overloaded => "overloaded",
+            Refusal::Leaving => "leaving",
+            Refusal::NotDefined => "not_defined",
+            Refusal::ForceReleased => "force_released",
+            Refusal::NotAgreed(_) => "not_agreed",
+            Refusal::Label => "label",
+            Refusal::NotAllowed(_) => "not_allowed",
+            Refusal::Quota(_) => "quota",
+            Refusal::Rights(_) => "rights",
+        }
+    }
+
     /// A refusal that comes of rights.
     fn fmt_of_rights(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NotAllowed { principal, action, name, why } => {
-                not_allowed(f, principal, (*action, name), why)
-            }
-            Refusal::Quota { of, limit, most } => {
-                write!(f, "the quota of {of} allows {most} {limit} at each node: end some, or ask for more")
-            }
+            Refusal::NotAllowed(what) => write!(f, "{what}"),
+            Refusal::Quota(used) => write!(f, "{used}"),
             Refusal::Rights(why) => write!(f, "{why}"),
             _ => Ok(()),
         }
-    }
-}
-
-fn not_allowed(
-    f: &mut fmt::Formatter<'_>,
-    principal: &str,
-    (action, name): (Action, &str),
-    why: &str,
-) -> fmt::Result {
-    match principal {
-        "" => f.write_str("you showed no token or certificate that counts, and")?,
-        principal => write!(f, "you are '{principal}', and")?,
-    }
-    match name {
-        "" => write!(f, " may not {action}: {why}"),
-        name => write!(f, " may not {action} '{name}': {why}"),
     }
 }
 

@@ -7,18 +7,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auth::{Change, InvalidChange, Rights};
+use crate::auth::{Change, InvalidChange, Limit, QuotaOf, Rights};
 use crate::frame::{self, FrameError};
 use crate::identity::Identity;
 use crate::leases::validate_lease;
 use crate::limits::Bound;
 use crate::name::{self, Definition};
-use crate::refusal::Refusal;
+use crate::refusal::{QuotaUsed, Refusal};
 use crate::view::{LAST_EPOCH, View, ViewMember};
 
 /// The shortest time that an invitation lasts.
@@ -201,6 +202,8 @@ pub enum Applied {
     NoMoreViews,
     /// The change of rights is refused.
     RightsRefused(InvalidChange),
+    /// As many names are defined in the namespace as its quota allows.
+    OverQuota(u64),
 }
 
 impl Applied {
@@ -218,6 +221,10 @@ impl Applied {
                 Err(Refusal::Bound { bound: Bound::Definitions, most })
             }
             (Applied::RightsRefused(why), _) => Err(Refusal::Rights(why)),
+            (Applied::OverQuota(most), Entry::Define { name, .. }) => {
+                let of = QuotaOf::Namespace(name.split('/').next().unwrap_or_default().into());
+                Err(Refusal::Quota(Box::new(QuotaUsed { of, limit: Limit::Names, most })))
+            }
             _ => Err(Refusal::NotAgreed("another change was committed first: try again".to_string())),
         }
     }
@@ -285,6 +292,9 @@ impl Registry {
                 if let Some(defined) = defined.filter(|defined| defined.kind() != definition.kind()) {
                     return Applied::DefinedAs(*defined);
                 }
+                if let Some(most) = self.names_quota_used(name).filter(|_| defined.is_none()) {
+                    return Applied::OverQuota(most);
+                }
                 self.definitions.insert(name.clone(), *definition);
             }
             Entry::Define { name, definition: None } => _ = self.definitions.remove(name),
@@ -316,6 +326,18 @@ impl Registry {
             }
         }
         Applied::Yes
+    }
+
+    /// The quota of the namespace of a name, if as many names are defined there as it allows.
+    fn names_quota_used(&self, name: &str) -> Option<u64> {
+        let (namespace, _) = name.split_once('/')?;
+        let quota = self.rights.quotas_in_force().get(&QuotaOf::Namespace(namespace.into()))?;
+        let (most, prefix) = (quota.names?, format!("{namespace}/"));
+        let from = (ops::Bound::Included(&*prefix), ops::Bound::Unbounded);
+        let defined =
+            self.definitions.range::<str, _>(from).take_while(|(name, _)| name.starts_with(&prefix));
+        let at_least = usize::try_from(most).unwrap_or(usize::MAX);
+        (defined.take(at_least).count() == at_least).then_some(most)
     }
 
     /// Whether an entry is within bounds, whichever node decided it.

@@ -6,6 +6,7 @@
 //! since the last answer. A broken connection ends nothing.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,8 @@ pub struct Session {
     pub ttl: Option<Duration>,
     /// Who its client is, as it says itself.
     label: Option<Box<Label>>,
+    /// The principal that opened it, if rights were on then.
+    principal: Option<Arc<str>>,
     /// What its client has to show; `None` for clients in this process, which use no connection.
     key: Option<SessionKey>,
     /// Until then the client may hold its grants, whatever its clock.
@@ -96,6 +99,7 @@ impl Session {
             account: None,
             ttl,
             label: None,
+            principal: None,
             key: None,
             promised_until: Time(0),
             kept_until: Time(0),
@@ -115,6 +119,16 @@ impl Session {
     /// The same, of a client that says who it is.
     pub(crate) fn labelled(self, label: Option<Label>) -> Session {
         Session { label: label.map(Box::new), ..self }
+    }
+
+    /// The same, of this principal.
+    pub(crate) fn of_principal(self, principal: Option<Arc<str>>) -> Session {
+        Session { principal, ..self }
+    }
+
+    /// The principal that opened it, if rights were on then.
+    pub(crate) fn principal(&self) -> Option<&Arc<str>> {
+        self.principal.as_ref()
     }
 
     /// The same, and its client has to show this key.

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use service::Identity;
 use service::auth::{self, AuditPage, Rights};
-use service::core::{Cursor, Listing, Page, Status};
+use service::core::{Cursor, Listing, Page, Status, Uses};
 use service::event::{Event, Filter, ForceReleased};
 use service::frame;
 use service::name::Definition;
 use service::protocol::{
-    Cluster, Order, OrderDone, PeerStatus, Question, QuestionAnswer, ToClient, ToNode, Voters,
+    Cluster, Counters, Order, OrderDone, PeerStatus, Question, QuestionAnswer, ToClient, ToNode, Voters,
 };
 use tokio::time::timeout;
 
@@ -49,6 +49,8 @@ pub struct NodeStatus {
     pub node: Status,
     /// All members, in the order of ids.
     pub members: Vec<PeerStatus>,
+    /// How long the certificate of the node is still valid, if it has one.
+    pub certificate_left: Option<Duration>,
 }
 
 /// When a slot that was revoked is granted again.
@@ -116,7 +118,9 @@ impl Admin {
     /// The status of the node, and the members of its cluster.
     pub async fn status(&mut self) -> Result<NodeStatus, Error> {
         match self.ask(Question::Status).await? {
-            QuestionAnswer::Status { node, members } => Ok(NodeStatus { node, members }),
+            QuestionAnswer::Status { node, members, certificate_left } => {
+                Ok(NodeStatus { node, members, certificate_left })
+            }
             other => Err(self.unexpected(other)),
         }
     }
@@ -199,6 +203,22 @@ impl Admin {
         }
     }
 
+    /// What the node counts. A node that is older than this question hangs up.
+    pub async fn counters(&mut self) -> Result<Counters, Error> {
+        match self.ask(Question::Counters).await? {
+            QuestionAnswer::Counters(counters) => Ok(counters),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
+    /// A page of how much names are used at the node, after this one.
+    pub async fn uses_page(&mut self, filter: Filter, after: Option<Cursor>) -> Result<Uses, Error> {
+        match self.ask(Question::Uses { filter, after }).await? {
+            QuestionAnswer::Uses(uses) => Ok(uses),
+            other => Err(self.unexpected(other)),
+        }
+    }
+
     /// All clients that hold or wait at the node, by name. A client that comes or goes during the listing may
     /// be in it or not; any other client is in it once.
     pub async fn list(&mut self) -> Result<Vec<Listing>, Error> {
@@ -220,15 +240,18 @@ impl Admin {
     pub async fn inspect(&mut self, name: &str) -> Result<(u32, Vec<Listing>), Error> {
         let mut listings = Listings::default();
         loop {
-            let (name, after) = (name.to_string(), listings.next.clone());
-            match self.ask(Question::Inspect { name, after }).await? {
-                QuestionAnswer::Inspect { home, page } => {
-                    if !listings.add(page).map_err(|why| self.no_answer(why))? {
-                        return Ok((home, listings.sorted()));
-                    }
-                }
-                other => return Err(self.unexpected(other)),
+            let (home, page) = self.inspect_page(name, listings.next.clone()).await?;
+            if !listings.add(page).map_err(|why| self.no_answer(why))? {
+                return Ok((home, listings.sorted()));
             }
+        }
+    }
+
+    /// The home of a name, and a page of what the node knows of it, after this one.
+    pub async fn inspect_page(&mut self, name: &str, after: Option<Cursor>) -> Result<(u32, Page), Error> {
+        match self.ask(Question::Inspect { name: name.to_string(), after }).await? {
+            QuestionAnswer::Inspect { home, page } => Ok((home, page)),
+            other => Err(self.unexpected(other)),
         }
     }
 

@@ -41,6 +41,21 @@ pub struct Detached {
 }
 
 impl Detached {
+    /// What was granted to this request of a session, at the node with this endpoint.
+    pub fn new(endpoint: &str, session: SessionHandle, request: u64, fence: u64) -> Detached {
+        Detached { endpoint: endpoint.to_string(), session, request, fence }
+    }
+
+    /// The session that holds it.
+    pub fn session(&self) -> SessionHandle {
+        self.session
+    }
+
+    /// The number of the request that was granted, in its session.
+    pub fn request(&self) -> u64 {
+        self.request
+    }
+
     /// The fence of the grant.
     pub fn fence(&self) -> u64 {
         self.fence

@@ -10,11 +10,12 @@
 //! - [`reactor`]: the thread or task that owns all sockets of a node. A node has it read from clients too;
 //! - [`secure`], [`tls`] and [`stream`]: handshakes, encryption, and the one kind of stream that the reactor reads.
 //!
-//! [`clock`] is the clock that promises are counted on. Begin with [`link`], then read [`Peers`] and [`reactor`].
+//! [`clock`] is the clock that promises are counted on, [`loopback`] has addresses for tests. Begin with [`link`], then read [`Peers`] and [`reactor`].
 
 pub mod clock;
 pub mod handshake;
 pub mod link;
+pub mod loopback;
 pub mod peers;
 pub mod reactor;
 pub mod secure;
@@ -25,7 +26,7 @@ pub mod wire;
 pub use link::{Limits, Link};
 pub use peers::{Config, Inbox, Notice, Outbox, Peers, SendError, StartError, Timing, Trouble};
 pub use reactor::Sockets;
-pub use secure::{Encryption, Secured};
+pub use secure::{Encryption, FailedHandshake, Secured};
 
 /// Whether the clock of this build can be made to run wrong, for tests.
 pub const FAULTS: bool = cfg!(feature = "faults");

@@ -142,10 +142,19 @@ pub enum Notice {
         /// The reason.
         why: Trouble,
     },
+    /// A caller is a peer, and gets a link.
+    LetIn {
+        /// The address of the caller.
+        address: SocketAddr,
+        /// The peer.
+        peer: Identity,
+    },
     /// A caller was rejected.
     TurnedAway {
         /// The address of the caller.
         address: SocketAddr,
+        /// The node that the caller is by its certificate, if it had a handshake.
+        caller: Option<NodeId>,
         /// The reason.
         why: Trouble,
     },
@@ -171,7 +180,8 @@ impl fmt::Display for Notice {
             }
             Notice::Disconnected { peer, why } => write!(f, "connection to {peer} lost: {why}"),
             Notice::NoConnection { peer, why } => write!(f, "no connection to {peer}: {why}"),
-            Notice::TurnedAway { address, why } => write!(f, "connection from {address} rejected: {why}"),
+            Notice::LetIn { address, peer } => write!(f, "let in for a link: {peer} at {address}"),
+            Notice::TurnedAway { address, why, .. } => write!(f, "connection from {address} rejected: {why}"),
             Notice::CannotAccept { why } => write!(f, "cannot accept connections: {why}"),
             Notice::LaterView { peer, epoch } => write!(f, "{peer} is in view {epoch} already"),
         }

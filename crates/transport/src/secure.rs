@@ -3,15 +3,17 @@
 //! Handshakes are tasks of the runtime, because they take a thousand times as long as a message. What comes out of one
 //! is a [`Secured`] stream: tasks read and write it, or hand it [to the reactor](Secured::into_stream).
 
+use std::error::Error;
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use rustls::pki_types::ServerName;
-use security::{Callers, Credentials, Holder, Identity};
+use security::{Callers, CertificateFault, Credentials, Holder, Identity};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream, client, server};
@@ -107,11 +109,55 @@ impl Encryption {
             return Ok(Secured::plain(Carrier::Tcp(stream)));
         }
         let acceptor = TlsAcceptor::from(credentials.accept_config(protocols, callers));
-        let stream = acceptor.accept(stream).await?;
+        let stream = shake_hands(&acceptor, stream).await?;
         let shown = shown(stream.get_ref().1)?;
         let protocol = stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec);
         Ok(Secured { carrier: Carrier::Tls(Box::new(TlsStream::Server(stream))), shown, protocol })
     }
+}
+
+/// Why a caller did not get through its handshake: inside the [`io::Error`] of [`Encryption::accept`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedHandshake {
+    /// Whom its certificate names, if that was refused and could be read. Nothing vouches for it.
+    pub claims: Option<Identity>,
+    why: String,
+}
+
+impl fmt::Display for FailedHandshake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl Error for FailedHandshake {}
+
+impl FailedHandshake {
+    /// What is in an error, if it is one of a handshake.
+    pub fn of(error: &io::Error) -> Option<&FailedHandshake> {
+        error.get_ref()?.downcast_ref()
+    }
+}
+
+/// Has a handshake with a caller.
+async fn shake_hands(acceptor: &TlsAcceptor, stream: TcpStream) -> io::Result<server::TlsStream<TcpStream>> {
+    let mut accepting = pin!(acceptor.accept(stream));
+    let mut claims = None;
+    let accepted = poll_fn(|context| {
+        // What another caller has left behind on this thread.
+        security::take_refused();
+        let polled = accepting.as_mut().poll(context);
+        claims = security::take_refused().or(claims.take());
+        polled
+    });
+    accepted.await.map_err(|error| match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(inner) => {
+            let fault = CertificateFault::of(inner);
+            let why = fault.map_or_else(|| inner.to_string(), |fault| fault.to_string());
+            io::Error::new(error.kind(), FailedHandshake { claims, why })
+        }
+        None => error,
+    })
 }
 
 async fn connect(address: &str) -> io::Result<TcpStream> {

@@ -12,7 +12,8 @@ use service::frame::{self, Incoming};
 use service::member::ConnectionId;
 use service::protocol::{GREETING, Hello, ToNode, VERSIONS, Welcome};
 
-use super::port::{Origin, Places};
+use super::places::Place;
+use super::port::Origin;
 use super::{ClientLink, MOST_UNANSWERED};
 use crate::host::{Shared, Sink, Turn};
 use transport::reactor::{Next, Outbound, Ready, Round, Source};
@@ -48,7 +49,8 @@ pub(super) struct Conversation {
     stage: Stage,
     /// Where the client is, and what it has shown.
     origin: Origin,
-    places: Arc<Places>,
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    place: Place,
 }
 
 #[derive(Clone, Copy)]
@@ -68,12 +70,7 @@ fn takes_long(frame: &ToNode) -> bool {
 struct Ends;
 
 impl Conversation {
-    pub(super) fn new(
-        shared: &Arc<Shared>,
-        stream: Stream,
-        origin: Origin,
-        places: Arc<Places>,
-    ) -> Conversation {
+    pub(super) fn new(shared: &Arc<Shared>, stream: Stream, origin: Origin, place: Place) -> Conversation {
         Conversation {
             shared: shared.clone(),
             link: ClientLink::new(stream, Arc::downgrade(shared)),
@@ -84,7 +81,7 @@ impl Conversation {
             closed: false,
             stage: Stage::Greets { until: Instant::now() + GREETING_LIMIT },
             origin,
-            places,
+            place,
         }
     }
 
@@ -164,7 +161,13 @@ impl Conversation {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return Err(Ends),
+            Err(error) => {
+                // What was encrypted was changed on its way, or recorded elsewhere.
+                if error.kind() == io::ErrorKind::InvalidData {
+                    self.complain(&error);
+                }
+                return Err(Ends);
+            }
         }
         Ok(())
     }
@@ -173,16 +176,24 @@ impl Conversation {
     fn decode(&mut self) -> Result<(), Ends> {
         let version = self.link.version.load(Ordering::Relaxed);
         while self.next.len() < FRAMES_AT_ONCE && !self.next.back().is_some_and(takes_long) {
-            let frame = self.incoming.next_within(version, LONGEST_FRAME).map_err(|_| Ends)?;
-            let Some(frame) = frame else { break };
-            self.next.push_back(frame);
+            match self.incoming.next_within(version, LONGEST_FRAME) {
+                Ok(Some(frame)) => self.next.push_back(frame),
+                Ok(None) => break,
+                Err(error) => {
+                    self.complain(&error);
+                    return Err(Ends);
+                }
+            }
         }
         Ok(())
     }
 
-    /// Logs a greeting that is none of a client.
+    /// The client says something that none of ours says: the log and the audit have it.
     fn complain(&self, why: &dyn std::fmt::Display) {
-        self.shared.log.bad_greeting(self.origin.address, why);
+        if let Stage::Greets { .. } = self.stage {
+            self.shared.log.bad_greeting(self.origin.address, why);
+        }
+        self.shared.client_turned_away(self.origin.to_string(), self.origin.identity.as_ref(), why);
     }
 
     /// Greets, once the client has. Returns whether it has.
@@ -218,6 +229,7 @@ impl Conversation {
         // It is set here and nowhere else.
         _ = self.link.connection.set(connection);
         self.stage = Stage::Speaks(connection);
+        tracing::debug!(target: "node", node = me.id, "let in as a client: {}", self.origin);
         self.link.flush();
         Ok(true)
     }
@@ -252,7 +264,6 @@ impl Source for Conversation {
 
     fn close(self: Box<Self>, round: &mut Round<'_>) {
         self.link.hang_up();
-        self.places.free(&self.origin);
         let Stage::Speaks(connection) = self.stage else { return };
         self.shared.step_in(round.dirty, |turn| {
             turn.sinks.remove(&connection);

@@ -10,6 +10,7 @@ use service::Refusal;
 use service::core::Config;
 
 use crate::failure::OnFailure;
+use crate::first_token::OnFirstToken;
 use crate::reach::Unreachable;
 use crate::watchdog::Hearts;
 use transport::Encryption;
@@ -35,6 +36,9 @@ pub struct HostConfig {
     pub tune: Tune,
     /// Whether connections of peers and clients are encrypted.
     pub encryption: Encryption,
+    /// If this node founds the cluster, rights are on from the beginning, and the first administrator has a token: what to do
+    /// with it. `None`: everything is allowed until an operator turns rights on.
+    pub on_first_token: Option<OnFirstToken>,
     /// A Unix socket for clients on this machine, as a path.
     pub local_socket: Option<PathBuf>,
     /// Where the sockets of its peers and clients are read from.
@@ -72,6 +76,8 @@ pub enum StartError {
     LocalSocket(PathBuf, io::Error),
     /// The cluster cannot be founded.
     Found(control::FoundError),
+    /// There can be no file for the first token.
+    FirstToken(security::SecurityError),
     /// The cluster refuses it.
     Join(control::AskError),
     /// Its folder is empty, and the configuration names no cluster to join.
@@ -135,6 +141,7 @@ impl fmt::Display for StartError {
                 write!(f, "cannot listen at unix:{}: {error}", path.display())
             }
             StartError::Found(error) => error.fmt(f),
+            StartError::FirstToken(error) => error.fmt(f),
             StartError::Join(error) => error.fmt(f),
             StartError::NoCluster(folder) => write!(
                 f,

@@ -41,7 +41,7 @@ impl Cluster {
         let mut cluster = Cluster { folder, addresses, hosts, over: Arc::default() };
         let mut members = BTreeMap::new();
         for id in 0..nodes {
-            members.insert(id, cluster.new_address(id).await);
+            members.insert(id, cluster.new_address(id));
         }
         for id in 0..nodes {
             cluster.start_node(id, Bootstrap::Together(members.clone())).await;
@@ -50,11 +50,10 @@ impl Cluster {
         cluster
     }
 
-    async fn new_address(&mut self, id: u32) -> String {
-        let free =
-            || async { TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().to_string() };
-        self.addresses.insert(id, (free().await, free().await));
-        self.addresses[&id].0.clone()
+    fn new_address(&mut self, id: u32) -> String {
+        let [peers, clients] = transport::loopback::addresses(2).unwrap().try_into().unwrap();
+        self.addresses.insert(id, (peers.clone(), clients));
+        peers
     }
 
     async fn start_node(&mut self, id: u32, bootstrap: Bootstrap) {
@@ -87,6 +86,7 @@ impl Cluster {
             tune: Box::new(|_| {}),
             // As in a process that is a node.
             encryption: node::Encryption::Off,
+            on_first_token: None,
             local_socket: None,
             sockets: node::Sockets::OwnThread,
             on_failure: OnFailure::new(move |failure| {
@@ -229,7 +229,7 @@ async fn a_node_joins_by_invitation_once_and_is_removed_for_good() {
         let word = invitation.to_string();
         let invitation: Invitation = word.parse().unwrap();
         assert_eq!(invitation.id, id);
-        cluster.new_address(id).await;
+        cluster.new_address(id);
         cluster.start_node(id, Bootstrap::Invited(invitation.clone())).await;
         cluster.all_are_members().await;
         // The invitation counts once: no other node joins with it.

@@ -1,8 +1,10 @@
 //! Tests of whole nodes over loopback, in one program: consensus takes long to compile.
 
+mod certificates;
 mod encryption;
 mod failover;
 mod hostile;
+mod intruders;
 mod locks;
 mod log;
 mod orders;

@@ -15,7 +15,7 @@ async fn any_node_knows_where_clients_reach_the_others() {
         let mut admin = Admin::connect(endpoint).await.unwrap();
         let all_connected = async {
             loop {
-                let NodeStatus { node, members } = admin.status().await.unwrap();
+                let NodeStatus { node, members, .. } = admin.status().await.unwrap();
                 assert_eq!((node.node as usize, node.sessions), (id, 0), "who only asks has no session");
                 if members.iter().all(|member| member.unreachable.is_none() && member.endpoint.is_some()) {
                     return members;

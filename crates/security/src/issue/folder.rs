@@ -66,24 +66,36 @@ impl Folder {
 
     /// Issues a certificate to a holder that has none here.
     pub fn issue(&self, holder: &Holder, days: u32) -> Result<Written, SecurityError> {
-        let issued = self.signer()?.issue(holder, Period::days(SystemTime::now(), days)?)?;
+        self.issue_for_hosts(holder, &[], days)
+    }
+
+    /// The same, with the names and addresses of hosts.
+    pub fn issue_for_hosts(
+        &self,
+        holder: &Holder,
+        hosts: &[String],
+        days: u32,
+    ) -> Result<Written, SecurityError> {
+        let period = Period::days(SystemTime::now(), days)?;
+        let issued = self.signer()?.issue_for_hosts(holder, hosts, period)?;
         let files = self.files(&holder.file_stem());
         create(&files, &issued)?;
         Ok(files)
     }
 
-    /// Replaces a certificate and its key by new ones of the same holder.
+    /// Replaces a certificate and its key by new ones of the same holder, with the same hosts.
     ///
     /// The key is replaced first. If the second step fails, the two do not match, and the next call mends it.
     pub fn renew(&self, certificate: &Path, days: u32) -> Result<(Identity, Written), SecurityError> {
-        let identity = identity_in(certificate)?;
+        let (identity, hosts) = identity_in(certificate)?;
         let authority = self.signer()?;
         if identity.cluster() != authority.cluster() {
             let fault =
                 CertificateFault::OtherCluster { presented: identity, ours: authority.cluster().to_string() };
             return Err(SecurityError::OwnCertificate(certificate.to_owned(), fault));
         }
-        let issued = authority.issue(identity.holder(), Period::days(SystemTime::now(), days)?)?;
+        let period = Period::days(SystemTime::now(), days)?;
+        let issued = authority.issue_for_hosts(identity.holder(), &hosts, period)?;
         let key = certificate.with_extension("key");
         private_files::replace(&key, issued.key.as_bytes())?;
         private_files::replace(certificate, issued.certificate.as_bytes())?;
@@ -162,14 +174,15 @@ fn create(files: &Written, issued: &Issued) -> Result<(), SecurityError> {
     })
 }
 
-fn identity_in(certificate: &Path) -> Result<Identity, SecurityError> {
+/// The holder of a certificate, and the hosts that it names.
+fn identity_in(certificate: &Path) -> Result<(Identity, Vec<String>), SecurityError> {
     let chain = certificates(certificate, &read(certificate)?)?;
     let own = |fault| SecurityError::OwnCertificate(certificate.to_owned(), fault);
     let facts = Facts::of(&chain[0]).map_err(own)?;
     if facts.is_ca {
         return Err(SecurityError::IsACa(certificate.to_owned()));
     }
-    facts.identity().map_err(own)
+    Ok((facts.identity().map_err(own)?, facts.hosts))
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, SecurityError> {

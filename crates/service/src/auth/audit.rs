@@ -47,6 +47,21 @@ impl fmt::Display for AuditEntry {
     }
 }
 
+/// A caller that a port turned away, before any of its frames was heard or because of one that is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnedAway {
+    /// What it wanted, by the port.
+    pub what: &'static str,
+    /// From where.
+    pub address: String,
+    /// Who it is by its certificate, if that was accepted.
+    pub principal: Option<String>,
+    /// Whom its certificate names, if that was refused and could be read. Nothing vouches for it.
+    pub claims: Option<String>,
+    /// Why it was turned away.
+    pub why: String,
+}
+
 /// A part of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditPage {

@@ -343,7 +343,7 @@ mod tests {
     fn what_cannot_be_is_refused_and_changes_nothing() {
         let mut rights = secured();
         let principal = |name: &str| Change::Bar { principal: name.into(), barred: true };
-        let quota = Quota { sessions: Some(1), requests: None };
+        let quota = Quota { sessions: Some(1), ..Quota::default() };
         let who = |name: &str| Who::Principal(name.into());
         let actions = Actions::all();
         let rule = |name: &str| Change::Allow { who: who(name), prefix: "".into(), actions };

@@ -36,6 +36,8 @@ pub enum Why {
     Barred,
     /// The name in the certificate stands for something else.
     ReservedName,
+    /// The node of the certificate was removed from the cluster, or was never in it.
+    NotANode,
 }
 
 impl fmt::Display for Why {
@@ -54,6 +56,7 @@ impl fmt::Display for Why {
             Why::Expired => f.write_str("the token has expired"),
             Why::Barred => f.write_str("the principal is barred"),
             Why::ReservedName => f.write_str("the name in the certificate is reserved"),
+            Why::NotANode => f.write_str("the node of the certificate does not belong to the cluster"),
         }
     }
 }
@@ -94,6 +97,11 @@ impl Subject {
             }
             Shown::LocalUser(id) => Subject::principal(rights, Some(format!("uid/{id}").into())),
         }
+    }
+
+    /// A caller with the certificate of a node that does not belong to the cluster.
+    pub fn removed_node(id: u32) -> Subject {
+        Subject::denied(Some(format!("node/{id}").into()), Why::NotANode)
     }
 
     /// A principal, or a caller that shows nothing.

@@ -71,8 +71,12 @@ impl fmt::Display for QuotaOf {
 pub struct Quota {
     /// Open sessions (of a principal only: a session belongs to no namespace).
     pub sessions: Option<u64>,
-    /// Requests that hold or wait.
-    pub requests: Option<u64>,
+    /// Names that are held or waited for; of a namespace also those that are defined.
+    pub names: Option<u64>,
+    /// Requests that wait.
+    pub waiters: Option<u64>,
+    /// Slots that are held or waited for: what waits now may hold next.
+    pub slots: Option<u64>,
 }
 
 /// What a quota bounds.
@@ -80,15 +84,21 @@ pub struct Quota {
 pub enum Limit {
     /// [`Quota::sessions`].
     Sessions,
-    /// [`Quota::requests`].
-    Requests,
+    /// [`Quota::names`].
+    Names,
+    /// [`Quota::waiters`].
+    Waiters,
+    /// [`Quota::slots`].
+    Slots,
 }
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Limit::Sessions => "sessions",
-            Limit::Requests => "requests",
+            Limit::Names => "names",
+            Limit::Waiters => "waiters",
+            Limit::Slots => "slots",
         })
     }
 }
@@ -121,6 +131,12 @@ impl Rights {
             }
             (Who::Principal(_) | Who::Group(_), None) => false,
         }
+    }
+
+    /// The quotas that count.
+    pub fn quotas_in_force(&self) -> &BTreeMap<QuotaOf, Quota> {
+        static NONE: BTreeMap<QuotaOf, Quota> = BTreeMap::new();
+        if self.on { &self.quotas } else { &NONE }
     }
 
     /// The token that people name by the first digits of its hash, if there is one and no other.

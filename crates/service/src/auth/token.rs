@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use zeroize::Zeroize;
 
 /// How many bytes a secret has, and its hash.
 const BYTES: usize = 32;
@@ -28,6 +29,13 @@ impl Secret {
     /// What the registry keeps of it.
     pub fn hash(&self) -> TokenHash {
         TokenHash(Sha256::digest(self.0.as_bytes()).into())
+    }
+}
+
+/// The text does not stay behind in memory.
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

@@ -15,6 +15,7 @@ impl Core {
         let resource = self.names.get_mut(number).expect("a resource in use is not forgotten");
         let in_view = resource.epoch() == self.membership.epoch();
         assert!(in_view || self.config.defect.is_some(), "a resource is used before it is in the view");
+        let (hand_off, grants) = (input.hand_off(), self.counts.grants);
         match input {
             Input::Deliver(from, message) => {
                 // A message that contradicts what this node knows changes nothing.
@@ -30,6 +31,9 @@ impl Core {
         }
         resource.use_at(now);
         self.carry_out_effects(number, now, out);
+        if let Some(hand_off) = hand_off {
+            self.metrics.handed_off(hand_off, self.counts.grants - grants);
+        }
         self.list_if_idle(number, now);
     }
 

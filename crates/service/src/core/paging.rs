@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Core;
 use super::report::Listing;
-use crate::event::Filter;
+use crate::event::{Filter, Stretch};
 use crate::label::Label;
 use crate::name::{Definition, Kind};
 use crate::time::Time;
@@ -16,16 +16,16 @@ use crate::want::Want;
 
 /// This many bytes of listings fill a page. What has to be listed about one name beside its clients (a
 /// semaphore with the most slots there can be) and the groups of one client fit into what is left of a frame.
-const PAGE_BYTES: usize = 128 << 10;
+pub(super) const PAGE_BYTES: usize = 128 << 10;
 /// At most this many names are looked at for a page: names that no client uses take time, too, and other clients
 /// wait meanwhile.
-const PAGE_NAMES: usize = 1024;
+pub(super) const PAGE_NAMES: usize = 1024;
 /// At most this many requests are looked at for each name of a page.
-const PAGE_LOOKS: usize = 4096;
+pub(super) const PAGE_LOOKS: usize = 4096;
 /// A client takes less than this on the wire, but for the names of groups and its label.
-const CLIENT_BYTES: usize = 100;
+pub(super) const CLIENT_BYTES: usize = 100;
 /// What a name takes besides itself and its slots.
-const NAME_BYTES: usize = 32;
+pub(super) const NAME_BYTES: usize = 32;
 /// What a slot takes, and each node that waits for it.
 const SLOT_BYTES: usize = 5;
 
@@ -59,17 +59,17 @@ enum Unused {
 }
 
 /// A name that may be on a page.
-struct Candidate<'a> {
+pub(super) struct Candidate<'a> {
     kind: Kind,
     name: &'a Arc<str>,
-    number: u32,
+    pub(super) number: u32,
     /// It was begun on an earlier page, and listed up to this client.
     told: Option<u32>,
 }
 
 impl Candidate<'_> {
     /// A page ends with this name, and with this client if there may be more.
-    fn cursor(&self, client: Option<u32>) -> Cursor {
+    pub(super) fn cursor(&self, client: Option<u32>) -> Cursor {
         Cursor { kind: self.kind, name: self.name.clone(), client }
     }
 }
@@ -77,9 +77,20 @@ impl Candidate<'_> {
 impl Core {
     /// A page of what is held and waited for here of the names that the filter shows, after this cursor.
     pub fn list_page(&self, filter: &Filter, after: Option<&Cursor>, now: Time) -> Page {
-        let (from, stretches) = (after.map(|after| after.kind), filter.stretches());
-        let kinds = self.names.by_kind().iter().filter(|(kind, _)| from.is_none_or(|from| **kind >= from));
-        let candidates = kinds.flat_map(|(kind, names)| {
+        let stretches = filter.stretches();
+        self.page(self.candidates(&stretches, after), Unused::Skip, now)
+    }
+
+    /// The names in these stretches after this cursor, by kind.
+    pub(super) fn candidates<'a>(
+        &'a self,
+        stretches: &'a [Stretch<'a>],
+        after: Option<&'a Cursor>,
+    ) -> impl Iterator<Item = Candidate<'a>> {
+        let from = after.map(|after| after.kind);
+        let kinds =
+            self.names.by_kind().iter().filter(move |(kind, _)| from.is_none_or(|from| **kind >= from));
+        kinds.flat_map(move |(kind, names)| {
             let after = after.filter(|after| after.kind == *kind);
             let told = move |name: &str| after.filter(|it| *it.name == *name).and_then(|it| it.client);
             let stretches = stretches.iter().flat_map(move |stretch| {
@@ -94,8 +105,7 @@ impl Core {
                 number: *number,
                 told: told(name),
             })
-        });
-        self.page(candidates, Unused::Skip, now)
+        })
     }
 
     /// A page of what this node knows of a name, after this cursor. It is more than one kind of thing only for a moment: until
@@ -172,7 +182,7 @@ impl Core {
     }
 }
 
-fn group_bytes(want: &Want) -> usize {
+pub(super) fn group_bytes(want: &Want) -> usize {
     match want {
         Want::AnyOf(groups) => groups.iter().map(|group| group.len() + 2).sum(),
         _ => 0,

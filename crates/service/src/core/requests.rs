@@ -1,19 +1,21 @@
 //! What clients do: acquire, cancel, release.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use algorithms::ClientId;
 
-use super::state::{AccountId, Counted, Due, Granted, Request};
+use super::state::{AccountId, Counted, Due, Granted, Of, Request, Usage};
 use super::{Acquire, Core, Effects, Reply, RequestOutcome, Timeout};
+use crate::auth::{Quota, QuotaOf};
 use crate::defect::Defect;
 use crate::event::Change;
 use crate::grant::Grant;
 use crate::limits::Bound;
-use crate::name::{self, Definition};
+use crate::name::{self, Definition, Kind};
 use crate::refusal::Refusal;
 use crate::resource::{Input, Resource};
-use crate::session::SessionId;
+use crate::session::{Session, SessionId};
 use crate::time::Time;
 use crate::want::Want;
 
@@ -61,24 +63,44 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a request of a session holds or waits.
-    pub fn has_request(&self, id: SessionId, request: u64) -> bool {
-        let session = if self.knows(id) { self.sessions.get(id.number) } else { None };
-        session.is_some_and(|session| session.client(request).is_some())
+    /// From now on these quotas count. What is here counts in them, also if it is more than they allow.
+    pub fn set_quotas(&mut self, quotas: &BTreeMap<QuotaOf, Quota>) {
+        if self.usage.is_of(quotas) {
+            return;
+        }
+        self.usage = Usage::new(quotas);
+        for session in self.sessions.iter() {
+            self.usage.count_session(session.principal(), true);
+        }
+        for (client, request) in self.requests.iter() {
+            let principal = self.sessions.get(request.session).and_then(Session::principal);
+            let Some(resource) = self.names.get(request.resource) else { continue };
+            let of = Of { principal, name: resource.name() };
+            self.usage.begin(client, of, (request.resource, request.waits()));
+        }
     }
 
-    /// How many requests of a session hold or wait.
-    pub fn requests_of_session(&self, number: u64) -> u64 {
-        self.sessions.get(number).map_or(0, |session| session.requests() as u64)
+    /// Refuses one more request than the quotas allow.
+    fn within_quotas(&self, session: u64, ask: &Acquire) -> Result<(), Refusal> {
+        if self.usage.is_empty() {
+            return Ok(());
+        }
+        let principal = self.sessions.get(session).and_then(Session::principal);
+        let resource = self.names.find(&ask.name, ask.definition.kind());
+        self.usage.allows_request(Of { principal, name: &ask.name }, resource)
     }
 
-    /// How many requests for names that begin so hold or wait. It takes as long as there are such names and requests.
-    pub fn requests_of_prefix(&self, prefix: &str) -> u64 {
-        let names = self.names.by_kind().values().flat_map(|names| {
-            let from = (std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded);
-            names.range::<str, _>(from).take_while(|(name, _)| name.starts_with(prefix))
-        });
-        names.map(|(_, number)| self.requests.of_resource(*number).len() as u64).sum()
+    /// Counts a request that begins, if there are quotas.
+    fn count_in_quotas(&mut self, client: ClientId, session: u64, (name, resource): (&str, u32)) {
+        if !self.usage.is_empty() {
+            let principal = self.sessions.get(session).and_then(Session::principal);
+            self.usage.begin(client, Of { principal, name }, (resource, true));
+        }
+    }
+
+    /// How many requests wait.
+    pub fn waiters(&self) -> usize {
+        self.requests.waiters()
     }
 
     /// All requests that wait: the node's number, that of the session, and the name.
@@ -124,6 +146,7 @@ impl Core {
         name::validate(&ask.name)?;
         ask.definition.validate()?;
         ask.want.validate(ask.definition)?;
+        self.within_quotas(id.number, ask)?;
         self.bring_name_into_view(&ask.name, now, out);
         let (account, weight) = (self.count_request(id, ask)?, ask.want.weight());
         let (resource, insists) = match self.resolve(ask, account, now) {
@@ -133,6 +156,7 @@ impl Core {
                 return Err(refusal);
             }
         };
+        self.metrics.queued(self.requests.waiters_of(resource));
         let client = self.requests.insert(Request {
             session: id.number,
             account,
@@ -146,6 +170,7 @@ impl Core {
             insists,
             revoked: None,
         });
+        self.count_in_quotas(client, id.number, (&ask.name, resource));
         self.sessions.find(id)?.add_request(ask.request, client);
         self.step(resource, Input::Request(client, ask.want.numbered()), now, out);
         self.wait(client, now, out);
@@ -230,6 +255,9 @@ impl Core {
     /// A request that was not granted at once waits until its timeout.
     fn wait(&mut self, client: u32, now: Time, out: &mut Effects) {
         let Some(request) = self.requests.get(client).filter(|request| request.waits()) else { return };
+        if let Err(refusal) = self.usage.allows_to_wait(client) {
+            return self.refuse_waiter(client, refusal, now, out);
+        }
         let until = match request.timeout {
             Timeout::Never => None,
             Timeout::After(timeout) => Some(now + timeout),
@@ -325,6 +353,7 @@ impl Core {
         // While the request is still there: it may be granted thereby.
         self.bring_request_into_view(client, now, out);
         let Some(request) = self.requests.remove(client) else { return };
+        self.usage.end(client);
         self.accounts.give_back(request.account, Counted::Requests, request.want.weight());
         if let Some(until) = request.until {
             self.deadlines.cancel(until, Due::Request(client));
@@ -333,7 +362,12 @@ impl Core {
             self.deadlines.cancel(until, Due::Revoked(client));
         }
         let input = match request.granted {
-            Some(_) => Input::Exit(client),
+            Some(_) => {
+                if let Some(kind) = self.kind_of(request.resource) {
+                    self.metrics.held(kind, now - request.since);
+                }
+                Input::Exit(client)
+            }
             None => Input::Cancel(client),
         };
         self.step(request.resource, input, now, out);
@@ -341,6 +375,7 @@ impl Core {
 
     fn reply_with_refusal(&mut self, session: u64, request: u64, refusal: Refusal, out: &mut Effects) {
         self.counts.refused += 1;
+        self.metrics.refused(&refusal);
         // A client that cancelled does not ask again.
         let asks_again = refusal != Refusal::Cancelled && refusal != Refusal::RequestUsed(request);
         if let Some(session) = self.sessions.get_mut(session).filter(|_| asks_again) {
@@ -356,9 +391,18 @@ impl Core {
         });
     }
 
+    fn kind_of(&self, resource: u32) -> Option<Kind> {
+        Some(self.names.get(resource)?.definition().kind())
+    }
+
     /// Grants a request that waits: this slot, with this fence, in the group of this number.
     pub(super) fn grant(&mut self, client: ClientId, what: (u32, u64, u64), now: Time, out: &mut Effects) {
-        let Granted { session, number, grant, until } = self.requests.grant(client, what, now);
+        let Granted { session, number, grant, until, resource, waited } =
+            self.requests.grant(client, what, now);
+        if let Some(kind) = self.kind_of(resource) {
+            self.metrics.waited(kind, waited);
+        }
+        self.usage.granted(client);
         if let Some(until) = until {
             self.deadlines.cancel(until, Due::Request(client));
         }
@@ -366,6 +410,7 @@ impl Core {
             return self.backlog.add_unwanted(client, session, refusal);
         }
         self.counts.grants += 1;
+        self.names.count_grant(resource, now);
         let outcome = RequestOutcome::Granted(grant);
         out.replies.push(Reply { session: self.sessions.id(session), request: number, outcome });
         self.emit(client, || Change::Granted(grant), out);

@@ -1,5 +1,6 @@
 //! Sessions: open, keep alive, close.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::state::{AccountId, BulkOperation, Counted, Due, Request, SessionEnd};
@@ -28,6 +29,8 @@ pub struct Opening<'a> {
     pub label: Option<Label>,
     /// What the client has to show with everything it says about the session.
     pub key: Option<SessionKey>,
+    /// The principal whose quotas count, if rights are on.
+    pub principal: Option<Arc<str>>,
 }
 
 impl Core {
@@ -39,7 +42,7 @@ impl Core {
     /// Opens a session for a client at an address. What it makes the node keep is bounded together with all others of that
     /// address.
     pub fn open_for(&mut self, opening: Opening<'_>, now: Time) -> Result<(SessionId, Promise), Refusal> {
-        let Opening { host, ttl, label, key } = opening;
+        let Opening { host, ttl, label, key, principal } = opening;
         label.as_ref().map_or(Ok(()), Label::validate)?;
         if !self.is_leased(now) {
             return Err(Refusal::NoLease);
@@ -48,8 +51,11 @@ impl Core {
         if ttl.is_some_and(|ttl| !(SHORTEST_TTL..=LONGEST_TTL).contains(&ttl)) {
             return Err(Refusal::TimeToLive);
         }
+        self.usage.allows_session(principal.as_ref())?;
         let account = self.account_of_session(host, ttl)?;
-        let mut session = Session::new(ttl).counted_in(account).labelled(label).locked_by(key);
+        self.usage.count_session(principal.as_ref(), true);
+        let session = Session::new(ttl).counted_in(account).labelled(label);
+        let mut session = session.of_principal(principal).locked_by(key);
         let promise = session.promise(0, now, self.lease.left(now), self.config.defect);
         let ends = session.ends();
         let number = self.sessions.open(session);
@@ -150,6 +156,7 @@ impl Core {
             self.accounts.give_back(session.account, Counted::LongSessions, 1);
         }
         self.accounts.give_back(session.account, Counted::Sessions, 1);
+        self.usage.count_session(session.principal(), false);
         let mut clients: Vec<u32> = session.clients().collect();
         if clients.len() > self.slice() {
             // What it holds goes first: others wait for that.

@@ -8,6 +8,7 @@ mod membership;
 mod names;
 mod requests;
 mod sessions;
+mod usage;
 mod view_change;
 
 pub(crate) use accounts::AccountId;
@@ -19,4 +20,5 @@ pub(super) use membership::Membership;
 pub(super) use names::Names;
 pub(super) use requests::{Granted, Request, Requests};
 pub(super) use sessions::Sessions;
+pub(super) use usage::{Of, Usage};
 pub(super) use view_change::ViewChange;

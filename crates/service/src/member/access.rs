@@ -8,16 +8,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{ConnectionId, Effect, Member, Note};
-use crate::auth::{Action, AuditEntry, Caller, Decision, History, Limit, QuotaOf, Shown, Subject, Why};
+use super::{ConnectionId, Effect, Environment, Member, Note};
+use crate::auth::{Action, AuditEntry, Caller, Decision, History, Shown, Subject, TurnedAway, Why};
 use crate::event::Filter;
 use crate::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
-use crate::refusal::Refusal;
+use crate::refusal::{NotAllowed, Refusal};
 use crate::session::SessionId;
 use crate::time::Time;
 
 /// What the rights say is kept for this many callers.
 const MOST_SUBJECTS: usize = 10_000;
+
+/// So much is kept of why a caller was turned away.
+const LONGEST_REASON: usize = 500;
 
 /// What a member knows of callers.
 #[derive(Clone, Debug, Default)]
@@ -25,39 +28,35 @@ pub(super) struct Access {
     /// What the rights say of callers that were here, until the rights change.
     subjects: BTreeMap<Shown, Arc<Subject>>,
     /// The callers that opened the sessions, by number.
-    owners: BTreeMap<u64, Owner>,
-    /// The sessions that each principal opened.
-    opened_by: BTreeMap<Arc<str>, BTreeSet<u64>>,
+    owners: BTreeMap<u64, Arc<Caller>>,
+    /// The nodes that have called and do not belong to the cluster, or not any more.
+    removed: BTreeSet<u32>,
     audit: History,
+    /// What was allowed, and is with the control plane: by connection and the client's number.
+    with_control_plane: BTreeMap<(ConnectionId, u64), Allowed>,
     /// The wall clock when a client was last heard, in seconds since 1970.
     pub(super) clock: u64,
 }
 
-/// The caller that opened a session, and the principal that it was then.
+/// A call that was allowed, for the audit.
 #[derive(Clone, Debug)]
-struct Owner {
+struct Allowed {
     caller: Arc<Caller>,
-    principal: Option<Arc<str>>,
+    what: &'static str,
+    about: String,
 }
 
 impl Access {
     pub(super) fn ended(&mut self, session: u64) {
-        let Some(Owner { principal: Some(principal), .. }) = self.owners.remove(&session) else { return };
-        if let Some(sessions) = self.opened_by.get_mut(&principal) {
-            sessions.remove(&session);
-            if sessions.is_empty() {
-                self.opened_by.remove(&principal);
-            }
-        }
+        self.owners.remove(&session);
     }
 
     pub(super) fn all_ended(&mut self) {
         self.owners.clear();
-        self.opened_by.clear();
     }
 
     fn owner(&self, session: u64) -> Option<Arc<Caller>> {
-        self.owners.get(&session).map(|owner| owner.caller.clone())
+        self.owners.get(&session).cloned()
     }
 }
 
@@ -81,8 +80,10 @@ fn needs(frame: &ToNode) -> (Needs<'_>, &'static str) {
         ToNode::Open { .. } => (Needs::Any(Action::Acquire), "session"),
         ToNode::Watch(_) => (Needs::Any(Action::Read), "watch"),
         ToNode::Ask { question, .. } => match question {
-            Question::Status | Question::Cluster | Question::Voters => (Needs::ReadOrAdmin, "status"),
-            Question::List { .. } => (Needs::Any(Action::Read), "list"),
+            Question::Status | Question::Cluster | Question::Voters | Question::Counters => {
+                (Needs::ReadOrAdmin, "status")
+            }
+            Question::List { .. } | Question::Uses { .. } => (Needs::Any(Action::Read), "list"),
             Question::Definitions(_) => (Needs::Any(Action::Read), "definitions"),
             Question::Inspect { name, .. } => (Needs::On(Action::Read, name), "inspect"),
             Question::Invite(_) => (Needs::On(Action::Admin, ""), "invite"),
@@ -112,6 +113,14 @@ fn changes_something(frame: &ToNode) -> bool {
             Question::Invite(_) | Question::Withdraw(_) | Question::Remove(_) | Question::Lease(_)
         ),
         _ => false,
+    }
+}
+
+/// The number by which the control plane's answer to a frame finds its caller.
+fn number_of(frame: &ToNode) -> Option<u64> {
+    match frame {
+        ToNode::Order { number, .. } | ToNode::Ask { number, .. } => Some(*number),
+        _ => None,
     }
 }
 
@@ -149,13 +158,50 @@ impl Member {
             return subject.clone();
         }
         let rights = &self.registry.rights;
-        let subject = Arc::new(Subject::of(rights, shown));
+        let subject = Arc::new(match shown {
+            Shown::Node(id) if rights.on && self.access.removed.contains(id) => Subject::removed_node(*id),
+            _ => Subject::of(rights, shown),
+        });
         // Strangers make up tokens, which are not kept.
         let made_up = matches!(shown, Shown::Token(hash) if !rights.tokens.contains_key(hash));
         if !made_up && self.access.subjects.len() < MOST_SUBJECTS {
             self.access.subjects.insert(shown.clone(), subject.clone());
         }
         subject
+    }
+
+    /// Before a frame is judged: what time it is, and whether the caller, if it is a node, belongs to the cluster.
+    pub(super) fn look_around(&mut self, connection: ConnectionId, environment: &dyn Environment) {
+        self.access.clock = environment.unix_seconds();
+        if let Shown::Node(id) = self.connections.caller(connection).shown {
+            self.note_whether_it_belongs(id, environment);
+        }
+    }
+
+    /// From time to time: nodes that were removed watch no more.
+    pub(super) fn look_at_watchers(&mut self, environment: &dyn Environment) {
+        self.access.clock = environment.unix_seconds();
+        for (connection, _) in self.connections.watched() {
+            if let Shown::Node(id) = self.connections.caller(connection).shown {
+                self.note_whether_it_belongs(id, environment);
+            }
+        }
+    }
+
+    fn note_whether_it_belongs(&mut self, id: u32, environment: &dyn Environment) {
+        let nodes = environment.control_plane().nodes;
+        let belongs = nodes.is_empty() || nodes.contains_key(&id);
+        let removed = &mut self.access.removed;
+        let changed = if belongs { removed.remove(&id) } else { removed.insert(id) };
+        if !changed {
+            return;
+        }
+        self.access.subjects.remove(&Shown::Node(id));
+        for (connection, filter) in self.connections.watched() {
+            if self.connections.caller(connection).shown == Shown::Node(id) {
+                self.narrow_watcher(connection, &filter);
+            }
+        }
     }
 
     /// Judges a frame. Returns the answer if it is refused; frames about sessions are judged later.
@@ -184,11 +230,31 @@ impl Member {
         if !decision.allowed || changes_something(frame) {
             let about = subject_of(frame).unwrap_or_else(|| name.to_owned());
             self.audit(&caller, &subject, (what, &about), &decision, effects);
+            if let (true, Some(number)) = (decision.allowed, number_of(frame)) {
+                let allowed = Allowed { caller, what, about };
+                self.access.with_control_plane.insert((connection, number), allowed);
+            }
         }
         if decision.allowed {
             return None;
         }
         refused(frame, not_allowed(&subject, action, name, &decision))
+    }
+
+    /// A call that was allowed has its answer. If nothing came of it, the audit says so.
+    pub(super) fn note_answer(
+        &mut self,
+        call: (ConnectionId, u64),
+        failure: Option<String>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(Allowed { caller, what, about }) = self.access.with_control_plane.remove(&call) else {
+            return;
+        };
+        if let Some(why) = failure {
+            let subject = self.subject(&caller.shown);
+            self.keep_audit(&caller, &subject, (what, &about), (false, format!("not done: {why}")), effects);
+        }
     }
 
     /// Why the caller that opened a session may not keep it, if that is so.
@@ -209,64 +275,29 @@ impl Member {
     pub(super) fn judge_acquire(
         &mut self,
         named: SessionId,
-        (request, name): (u64, &str),
+        name: &str,
         effects: &mut Vec<Effect>,
     ) -> Option<Refusal> {
         let (owner, now) = (self.access.owner(named.number)?, self.access.clock);
         let subject = self.subject(&owner.shown);
         let decision = subject.decide(Action::Acquire, name, now);
         if decision.allowed {
-            return self.over_quota(named, request, name);
+            return None;
         }
         self.audit(&owner, &subject, ("acquire", name), &decision, effects);
         Some(not_allowed(&subject, Action::Acquire, name, &decision))
     }
 
+    /// The principal whose quotas count for the caller of a connection, if rights are on.
+    pub(super) fn principal(&mut self, connection: ConnectionId) -> Option<Arc<str>> {
+        let caller = self.connections.caller(connection);
+        if self.registry.rights.on { self.subject(&caller.shown).name().cloned() } else { None }
+    }
+
     /// A session was opened over a connection.
     pub(super) fn note_owner(&mut self, session: u64, connection: ConnectionId) {
         let caller = self.connections.caller(connection);
-        let on = self.registry.rights.on;
-        let principal = if on { self.subject(&caller.shown).name().cloned() } else { None };
-        if let Some(principal) = &principal {
-            self.access.opened_by.entry(principal.clone()).or_default().insert(session);
-        }
-        self.access.owners.insert(session, Owner { caller, principal });
-    }
-
-    /// The quota that the caller of a connection has used up with its sessions at this node, if it has.
-    pub(super) fn over_session_quota(&mut self, connection: ConnectionId) -> Result<(), Refusal> {
-        if self.registry.rights.quotas.is_empty() {
-            return Ok(());
-        }
-        let caller = self.connections.caller(connection);
-        let Some(principal) = self.subject(&caller.shown).name().cloned() else { return Ok(()) };
-        let opened = self.access.opened_by.get(&principal).map_or(0, |sessions| sessions.len() as u64);
-        let of = QuotaOf::Principal(principal);
-        let most = self.registry.rights.quotas.get(&of).and_then(|quota| quota.sessions);
-        within_quota(opened, most, of, Limit::Sessions)
-    }
-
-    /// The quota that one more request would exceed at this node, if it would.
-    fn over_quota(&self, named: SessionId, request: u64, name: &str) -> Option<Refusal> {
-        let quotas = &self.registry.rights.quotas;
-        if quotas.is_empty() || self.core.has_request(named, request) {
-            return None;
-        }
-        let most = |of: &QuotaOf| quotas.get(of).and_then(|quota| quota.requests);
-        if let Some((namespace, _)) = name.split_once('/') {
-            let of = QuotaOf::Namespace(namespace.into());
-            let most = most(&of);
-            let used = most.map_or(0, |_| self.core.requests_of_prefix(&format!("{namespace}/")));
-            if let Err(refusal) = within_quota(used, most, of, Limit::Requests) {
-                return Some(refusal);
-            }
-        }
-        let principal = self.access.owners.get(&named.number)?.principal.clone()?;
-        let sessions = self.access.opened_by.get(&principal)?;
-        let of = QuotaOf::Principal(principal.clone());
-        let most = most(&of)?;
-        let used = sessions.iter().map(|session| self.core.requests_of_session(*session)).sum();
-        within_quota(used, Some(most), of, Limit::Requests).err()
+        self.access.owners.insert(session, caller);
     }
 
     /// The part of a filter that the caller of a connection may read; `None` if that is nothing.
@@ -285,6 +316,7 @@ impl Member {
     /// Rights have changed: watchers see what they may read now, and waiters that may not acquire any more are refused.
     pub(super) fn rights_changed(&mut self, now: Time, effects: &mut Vec<Effect>) {
         self.access.subjects.clear();
+        self.core.set_quotas(self.registry.rights.quotas_in_force());
         for (connection, filter) in self.connections.watched() {
             self.narrow_watcher(connection, &filter);
         }
@@ -311,6 +343,31 @@ impl Member {
         let subject = self.subject(&caller.shown);
         let why = "the key is not that of the session".to_owned();
         self.keep_audit(&caller, &subject, ("session", ""), (false, why), effects);
+    }
+
+    /// A port turned a caller away.
+    pub fn turned_away(
+        &mut self,
+        turned_away: TurnedAway,
+        environment: &dyn Environment,
+        effects: &mut Vec<Effect>,
+    ) {
+        let TurnedAway { what, address, principal, claims, why } = turned_away;
+        self.keep_entry(
+            AuditEntry {
+                number: 0,
+                at: environment.unix_seconds(),
+                principal: principal.unwrap_or_default(),
+                address,
+                what: what.to_owned(),
+                name: claims.unwrap_or_default(),
+                allowed: false,
+                // A stranger may have had a say in it.
+                why: why.chars().take(LONGEST_REASON).collect(),
+                repeated: 0,
+            },
+            effects,
+        );
     }
 
     fn audit(
@@ -344,6 +401,10 @@ impl Member {
             why,
             repeated: 0,
         };
+        self.keep_entry(entry, effects);
+    }
+
+    fn keep_entry(&mut self, entry: AuditEntry, effects: &mut Vec<Effect>) {
         if let Some(entry) = self.access.audit.add(entry) {
             effects.push(Effect::Note(Note::Audit(Box::new(entry.clone()))));
         }
@@ -355,19 +416,11 @@ impl Member {
     }
 }
 
-/// Refuses one more than a quota allows.
-fn within_quota(used: u64, most: Option<u64>, of: QuotaOf, limit: Limit) -> Result<(), Refusal> {
-    match most {
-        Some(most) if used >= most => Err(Refusal::Quota { of, limit, most }),
-        _ => Ok(()),
-    }
-}
-
 fn not_allowed(subject: &Subject, action: Action, name: &str, decision: &Decision) -> Refusal {
-    Refusal::NotAllowed {
+    Refusal::NotAllowed(Box::new(NotAllowed {
         principal: subject.name().map_or(String::new(), |name| name.to_string()),
         action,
         name: name.chars().take(crate::name::LONGEST_NAME).collect(),
         why: decision.why.to_string(),
-    }
+    }))
 }

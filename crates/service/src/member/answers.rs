@@ -1,10 +1,11 @@
 //! What a member tells clients that ask how things are.
 
 use super::{ConnectionId, Environment, Member};
-use crate::core::Page;
+use crate::core::{Counts, Page, Uses};
 use crate::event::Filter;
 use crate::leases::validate_lease;
-use crate::protocol::{Cluster, ClusterNode, PeerStatus, Question, QuestionAnswer};
+use crate::metrics::HandOff;
+use crate::protocol::{Cluster, ClusterNode, Counters, PeerStatus, Question, QuestionAnswer};
 use crate::refusal::Refusal;
 use crate::registry::validate_invitation;
 use crate::time::Time;
@@ -28,7 +29,9 @@ impl Member {
         let core = &self.core;
         Some(match question {
             Question::Status => {
-                QuestionAnswer::Status { node: core.status(), members: self.members(environment) }
+                let certificate_left = environment.certificate_left();
+                let members = self.members(environment);
+                QuestionAnswer::Status { node: core.status(), members, certificate_left }
             }
             Question::Cluster => QuestionAnswer::Cluster(self.cluster(environment, now)),
             Question::List { filter, after } => {
@@ -41,6 +44,15 @@ impl Member {
                 };
                 QuestionAnswer::List(page)
             }
+            Question::Uses { filter, after } => {
+                if let Some(refused) = refused(filter.validate(&self.setup.core.limits)) {
+                    return Some(refused);
+                }
+                let readable = self.readable(connection, filter);
+                let page = readable.map(|filter| self.core.uses_page(&filter, after.as_ref(), now));
+                QuestionAnswer::Uses(page.unwrap_or_else(Uses::nothing))
+            }
+            Question::Counters => QuestionAnswer::Counters(self.counters()),
             Question::Inspect { name, after } => {
                 let page = core.inspect_page(name, after.as_ref(), now);
                 QuestionAnswer::Inspect { home: core.home(name), page }
@@ -62,6 +74,31 @@ impl Member {
             Question::Audit(after) => QuestionAnswer::Audit(self.audit_page(*after)),
             Question::Remove(_) | Question::Withdraw(_) => return None,
         })
+    }
+
+    /// What this node has counted since it started.
+    fn counters(&self) -> Counters {
+        let Counts { grants, sent, received, of_other_views, sessions_ended, refused, forgotten, wrong_keys } =
+            self.core.status().counts;
+        let metrics = self.core.metrics();
+        let counted = [
+            ("grants", grants),
+            ("sent", sent),
+            ("received", received),
+            ("of_other_views", of_other_views),
+            ("sessions_ended", sessions_ended),
+            ("refused", refused),
+            ("forgotten", forgotten),
+            ("wrong_keys", wrong_keys),
+            ("handoffs_local", metrics.hand_offs(HandOff::Local)),
+            ("handoffs_remote", metrics.hand_offs(HandOff::Remote)),
+        ];
+        let waits = metrics.all_waits();
+        let bounds = waits.scale.bounds.iter().copied().map(Some).chain([None]);
+        let waits = bounds.map(Counters::waits_up_to).zip(waits.buckets);
+        let counted =
+            counted.map(|(name, count)| (name.to_string(), count)).into_iter().chain(waits).collect();
+        Counters { waiters: self.core.waiters() as u64, counted }
     }
 
     fn members(&self, environment: &dyn Environment) -> Vec<PeerStatus> {

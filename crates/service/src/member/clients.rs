@@ -66,7 +66,7 @@ impl Member {
     ) {
         let on = self.registry.rights.on;
         if on || matches!(frame, ToNode::Ask { .. } | ToNode::Order { .. }) {
-            self.access.clock = environment.unix_seconds();
+            self.look_around(connection, environment);
             if let Some(frame) = self.judge_frame(connection, &frame, effects) {
                 return effects.push(Effect::Tell { connection, frame });
             }
@@ -92,16 +92,27 @@ impl Member {
                 Some(watching.map_or_else(ToClient::NotWatching, |()| ToClient::Watching))
             }
             ToNode::Ask { number, question } => match self.answer(connection, &question, environment, now) {
-                Some(answer) => Some(ToClient::QuestionAnswer { number, answer }),
+                Some(answer) => {
+                    self.note_answer((connection, number), not_done(&answer), effects);
+                    Some(ToClient::QuestionAnswer { number, answer })
+                }
                 None => match self.connections.begin_control_call(connection, &self.setup.core.limits) {
                     Ok(()) => return effects.push(Effect::Arrange { connection, number, question }),
-                    Err(refusal) => Some(ToClient::QuestionAnswer {
-                        number,
-                        answer: QuestionAnswer::NotDone(refusal.to_string()),
-                    }),
+                    Err(refusal) => {
+                        let why = refusal.to_string();
+                        self.note_answer((connection, number), Some(why.clone()), effects);
+                        Some(ToClient::QuestionAnswer { number, answer: QuestionAnswer::NotDone(why) })
+                    }
                 },
             },
-            ToNode::Order { number, order } => self.order(connection, number, &order, now, effects),
+            ToNode::Order { number, order } => {
+                let answer = self.order(connection, number, &order, now, effects);
+                if let Some(ToClient::OrderResult { result, .. }) = &answer {
+                    let why = result.as_ref().err().map(ToString::to_string);
+                    self.note_answer((connection, number), why, effects);
+                }
+                answer
+            }
         };
         // What the core says goes first: a client hears what was revoked before it is promised anything.
         self.pass_on(effects);
@@ -148,7 +159,7 @@ impl Member {
             }
             ToNode::Acquire { session: SessionHandle { id: session, .. }, ask } => {
                 if let Some(refusal) =
-                    self.judge_if_on(|member| member.judge_acquire(named, (ask.request, &ask.name), effects))
+                    self.judge_if_on(|member| member.judge_acquire(named, &ask.name, effects))
                 {
                     _ = self.core.refuse(named, ask.request, refusal, now, &mut self.out);
                     return None;
@@ -187,17 +198,20 @@ impl Member {
         now: Time,
     ) -> ToClient {
         let room = self.connections.has_room_for_session(connection, &self.setup.core.limits);
-        let room = room.and_then(|()| self.over_session_quota(connection));
+        let principal = self.principal(connection);
         let host = self.connections.host(connection);
         let key = environment.session_key();
-        let opening = Opening { host: Some(host), ttl: Some(ttl), label, key: Some(key) };
+        let opening = Opening { host: Some(host), ttl: Some(ttl), label, key: Some(key), principal };
         match room.and_then(|()| self.core.open_for(opening, now)) {
             Ok((session, promise)) => {
                 self.connections.listen(session.number, connection);
                 self.note_owner(session.number, connection);
                 ToClient::Opened { session, key, promise }
             }
-            Err(refusal) => ToClient::NotOpened(refusal),
+            Err(refusal) => {
+                self.core.note_refusal(&refusal);
+                ToClient::NotOpened(refusal)
+            }
         }
     }
 
@@ -277,6 +291,8 @@ impl Member {
         self.connections.end_control_call(connection);
         let applied = applied.map_err(|ControlPlaneError(why)| Refusal::NotAgreed(why));
         let result = applied.and_then(|applied| applied.of_definition(entry)).map(|()| OrderDone::Agreed);
+        let why = result.as_ref().err().map(ToString::to_string);
+        self.note_answer((connection, number), why, effects);
         effects.push(Effect::Tell { connection, frame: ToClient::OrderResult { number, result } });
     }
 
@@ -289,7 +305,17 @@ impl Member {
     ) {
         self.connections.end_control_call(connection);
         let answer = answer.unwrap_or_else(|ControlPlaneError(why)| QuestionAnswer::NotDone(why));
+        self.note_answer((connection, number), not_done(&answer), effects);
         effects.push(Effect::Tell { connection, frame: ToClient::QuestionAnswer { number, answer } });
+    }
+}
+
+/// Why nothing came of a question, if that is so.
+fn not_done(answer: &QuestionAnswer) -> Option<String> {
+    match answer {
+        QuestionAnswer::NotDone(why) => Some(why.clone()),
+        QuestionAnswer::Refused(refusal) => Some(refusal.to_string()),
+        _ => None,
     }
 }
 

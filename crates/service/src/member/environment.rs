@@ -23,6 +23,11 @@ pub trait Environment {
 
     /// The wall clock, in seconds since 1970: tokens expire by it.
     fn unix_seconds(&self) -> u64;
+
+    /// How long the certificate of this node is still valid, if it has one: nothing if it has ended.
+    fn certificate_left(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// All peers are reachable, nothing waits, there is no leader, and all keys are the same: for drivers without connections and

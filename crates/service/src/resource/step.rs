@@ -4,6 +4,7 @@ use algorithms::rooms;
 use algorithms::{Algorithm, ClientId, Groups, Timer, Wait};
 
 use super::{Position, Resource, ResourceMessage, RunBy, Workspace, site};
+use crate::metrics::HandOff;
 use crate::name::Definition;
 use crate::view::MemberIndex;
 use crate::want::Numbered;
@@ -22,6 +23,17 @@ pub(crate) enum Input {
     Expire(Timer),
     /// At the home: all members have reported everything.
     AllReported,
+}
+
+impl Input {
+    /// How a slot was handed off that this input has granted; `None` if it did not have to be.
+    pub(crate) fn hand_off(&self) -> Option<HandOff> {
+        match self {
+            Input::Request(..) | Input::AllReported => None,
+            Input::Cancel(_) | Input::Exit(_) | Input::Expire(_) => Some(HandOff::Local),
+            Input::Deliver(..) => Some(HandOff::Remote),
+        }
+    }
 }
 
 /// An effect of a step of a resource.

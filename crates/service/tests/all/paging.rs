@@ -171,3 +171,33 @@ fn definitions_are_told_once() {
     }
     assert!(told.into_iter().eq(defined));
 }
+
+#[test]
+fn the_use_of_every_name_is_told_once_with_its_longest_waits() {
+    let mut node = Node::new();
+    let names: BTreeSet<Arc<str>> = (0..3_000).map(|number| format!("jobs/{number:04}").into()).collect();
+    names.iter().for_each(|name| node.acquire(name, Definition::MUTEX, Want::Slot));
+    (0..5_000).for_each(|_| node.acquire("jobs/0007", Definition::MUTEX, Want::Slot));
+    (0..4).for_each(|_| node.acquire("jobs/0008", Definition::MUTEX, Want::Slot));
+    let (mut told, mut after, later) = (Vec::new(), None, NOW + std::time::Duration::from_secs(3));
+    loop {
+        let page = node.core.uses_page(&Filter::default(), after.as_ref(), later);
+        assert!(page.uses.len() <= 1_024, "a page does not take long");
+        told.extend(page.uses);
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(told.len(), 3_000, "each once");
+    assert_eq!(told.iter().map(|used| used.name.clone()).collect::<BTreeSet<_>>(), names);
+    assert!(told.iter().all(|used| used.grants == 1 && used.counted.as_secs() == 3));
+    let [many, few] = [&told[7], &told[8]];
+    assert!(many.more && many.holders + many.waiters == 4_096, "no more are looked at");
+    assert_eq!((few.holders, few.waiters, few.more), (1, 4, false));
+    assert_eq!((few.longest_waits.len(), few.longest_waits[0].since.as_secs()), (3, 3));
+    assert!(few.longest_hold.as_ref().is_some_and(|held| held.granted.is_some()));
+    let one = Filter { names: vec!["jobs/0008".to_string()], prefixes: Vec::new() };
+    let page = node.core.uses_page(&one, None, later);
+    assert_eq!((page.uses, page.next), (vec![few.clone()], None));
+}

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use service::auth::{Caller, Change, Evidence, Quota, QuotaOf, Rights, Secret, Token, TokenHash, decide};
+use service::auth::{
+    Caller, Change, Evidence, Limit, Quota, QuotaOf, Rights, Secret, Token, TokenHash, decide,
+};
 use service::event::Filter;
-use service::member::{ConnectionId, Effect};
+use service::member::{ConnectionId, ControlPlaneError, Effect};
 use service::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
 use service::registry::{Applied, Entry, Leadership, Registry};
 use service::{Definition, Refusal, RequestOutcome, SessionHandle};
@@ -103,7 +105,7 @@ impl Secured {
 }
 
 fn is_refused(outcome: Option<&RequestOutcome>) -> bool {
-    matches!(outcome, Some(RequestOutcome::Refused(Refusal::NotAllowed { .. })))
+    matches!(outcome, Some(RequestOutcome::Refused(Refusal::NotAllowed(_))))
 }
 
 fn list() -> Question {
@@ -145,6 +147,8 @@ fn a_caller_without_rights_gets_nothing_and_cannot_tell_whether_a_name_is_there(
                 Question::Status,
                 Question::Cluster,
                 Question::Voters,
+                Question::Counters,
+                Question::Uses { filter: Filter::default(), after: None },
                 list(),
                 Question::Inspect { name: text, after: None },
                 Question::Definitions(None),
@@ -190,6 +194,14 @@ fn names_that_may_not_be_read_are_in_no_listing_and_no_event() {
     assert_eq!(all, ["ci/x", "db/x"]);
     let readable: Vec<String> = names(it.ask(ci, list()));
     assert_eq!(readable, ["ci/x"]);
+    let uses = |it: &mut Secured, caller| match it
+        .ask(caller, Question::Uses { filter: Filter::default(), after: None })
+    {
+        QuestionAnswer::Uses(page) => page.uses.into_iter().map(|used| used.name.to_string()).collect(),
+        other => panic!("{other:?}"),
+    };
+    let (all, readable): (Vec<String>, Vec<String>) = (uses(&mut it, admin), uses(&mut it, ci));
+    assert_eq!((all, readable), (vec!["ci/x".to_string(), "db/x".to_string()], vec!["ci/x".to_string()]));
     let inspect = |name: &str| Question::Inspect { name: name.to_string(), after: None };
     assert!(matches!(it.ask(ci, inspect("ci/x")), QuestionAnswer::Inspect { .. }));
     assert!(matches!(it.ask(ci, inspect("db/x")), QuestionAnswer::Refused(_)));
@@ -261,29 +273,88 @@ fn a_barred_principal_gets_nothing_whatever_it_shows() {
     assert!(matches!(it.acquire(ci, session, 2, "x"), Some(RequestOutcome::Granted(_))));
 }
 
-#[test]
-fn quotas_bound_sessions_and_requests_of_principals_and_namespaces() {
-    let quota = |sessions, requests| Quota { sessions, requests };
-    let set = |of, quota| Change::SetQuota { of, quota };
-    let mut it = Secured::new(&[
-        token(2, "ci", None),
-        allow("ci", "", "acquire"),
-        set(QuotaOf::Principal("ci".into()), quota(Some(2), Some(3))),
-        set(QuotaOf::Namespace("few".into()), quota(None, Some(1))),
-    ]);
+/// A node where `ci` may acquire everything, with these quotas for it and for names that begin with `few/`.
+fn with_quotas(principal: Quota, namespace: Quota) -> (Secured, ConnectionId) {
+    let quotas =
+        [(QuotaOf::Principal("ci".into()), principal), (QuotaOf::Namespace("few".into()), namespace)];
+    let mut changes = vec![token(2, "ci", None), allow("ci", "", "acquire")];
+    let set = quotas.into_iter().filter(|(_, quota)| *quota != Quota::default());
+    changes.extend(set.map(|(of, quota)| Change::SetQuota { of, quota }));
+    let mut it = Secured::new(&changes);
     let ci = it.connect(Some(2));
+    (it, ci)
+}
+
+/// Whether a request is refused by a quota: this limit, this number.
+fn is_over(outcome: Option<RequestOutcome>, limit: Limit, most: u64) -> bool {
+    let Some(RequestOutcome::Refused(Refusal::Quota(quota))) = outcome else { return false };
+    (quota.limit, quota.most) == (limit, most)
+}
+
+fn is_granted(outcome: Option<RequestOutcome>) -> bool {
+    outcome.is_some_and(|outcome| matches!(outcome, RequestOutcome::Granted(_)))
+}
+
+#[test]
+fn quotas_bound_sessions_and_slots_of_principals_and_namespaces() {
+    let principal = Quota { sessions: Some(2), slots: Some(3), ..Quota::default() };
+    let (mut it, ci) = with_quotas(principal, Quota { slots: Some(1), ..Quota::default() });
     let (one, two) = (it.open(ci).unwrap(), it.open(ci).unwrap());
-    assert!(matches!(it.open(ci), Err(Refusal::Quota { most: 2, .. })));
-    let full = |outcome: Option<RequestOutcome>, most: u64| matches!(outcome, Some(RequestOutcome::Refused(Refusal::Quota { most: found, .. })) if found == most);
-    assert!(matches!(it.acquire(ci, one, 1, "few/x"), Some(RequestOutcome::Granted(_))));
-    assert!(matches!(it.acquire(ci, one, 1, "few/x"), Some(RequestOutcome::Granted(_))), "said again");
-    assert!(full(it.acquire(ci, two, 1, "few/y"), 1));
+    assert!(matches!(it.open(ci), Err(Refusal::Quota(quota)) if quota.most == 2));
+    assert!(is_granted(it.acquire(ci, one, 1, "few/x")));
+    assert!(is_granted(it.acquire(ci, one, 1, "few/x")), "said again");
+    assert!(is_over(it.acquire(ci, two, 1, "few/y"), Limit::Slots, 1));
     it.acquire(ci, one, 2, "a");
     it.acquire(ci, two, 2, "b");
-    assert!(full(it.acquire(ci, two, 3, "c"), 3));
+    assert!(is_over(it.acquire(ci, two, 3, "c"), Limit::Slots, 3));
     it.tell(ci, ToNode::Close { session: one });
-    assert!(matches!(it.acquire(ci, two, 4, "few/z"), Some(RequestOutcome::Granted(_))));
+    assert!(is_granted(it.acquire(ci, two, 4, "few/z")));
     it.open(ci).unwrap();
+}
+
+#[test]
+fn quotas_bound_waiters_and_a_free_lock_is_granted_all_the_same() {
+    let (mut it, ci) = with_quotas(Quota { waiters: Some(1), ..Quota::default() }, Quota::default());
+    let session = it.open(ci).unwrap();
+    assert!(is_granted(it.acquire(ci, session, 1, "a")));
+    assert_eq!(it.acquire(ci, session, 2, "a"), None, "it waits");
+    assert!(is_over(it.acquire(ci, session, 3, "a"), Limit::Waiters, 1));
+    assert!(is_granted(it.acquire(ci, session, 4, "b")));
+    it.tell(ci, ToNode::Cancel { session, request: 2 });
+    assert_eq!(it.acquire(ci, session, 5, "a"), None, "it waits");
+}
+
+#[test]
+fn quotas_bound_names_and_count_what_was_here_before_them() {
+    let (mut it, ci) = with_quotas(Quota::default(), Quota::default());
+    let session = it.open(ci).unwrap();
+    assert!(is_granted(it.acquire(ci, session, 1, "few/x")));
+    assert_eq!(it.acquire(ci, session, 2, "few/x"), None, "it waits");
+    let names = Quota { names: Some(2), ..Quota::default() };
+    it.change(Change::SetQuota { of: QuotaOf::Namespace("few".into()), quota: names });
+    assert!(is_granted(it.acquire(ci, session, 3, "few/y")));
+    assert!(is_over(it.acquire(ci, session, 4, "few/z"), Limit::Names, 2));
+    assert_eq!(it.acquire(ci, session, 5, "few/y"), None, "a name that counts already");
+    it.tell(ci, ToNode::Cancel { session, request: 2 });
+    it.tell(ci, ToNode::Cancel { session, request: 1 });
+    assert!(is_granted(it.acquire(ci, session, 6, "few/z")));
+}
+
+#[test]
+fn quotas_bound_the_names_that_are_defined_in_a_namespace() {
+    let names = Quota { names: Some(2), ..Quota::default() };
+    let (it, _) = with_quotas(Quota::default(), names);
+    let mut registry = it.registry;
+    let mut define = |name: &str, definition| {
+        let entry = Entry::Define { name: name.into(), definition };
+        registry.apply(&entry, LEADER).of_definition(&entry)
+    };
+    let mutex = Some(Definition::MUTEX);
+    for name in ["few/a", "few/b", "fewer/c", "few", "few/a"] {
+        assert_eq!(define(name, mutex), Ok(()), "{name}");
+    }
+    assert!(matches!(define("few/c", mutex), Err(Refusal::Quota(quota)) if quota.limit == Limit::Names));
+    assert_eq!((define("few/a", None), define("few/c", mutex)), (Ok(()), Ok(())));
 }
 
 #[test]
@@ -299,6 +370,55 @@ fn the_audit_has_every_order_and_is_for_administrators() {
     let entry = |what: &str, name: &str, allowed| (what.to_string(), name.to_string(), allowed);
     let expected = [entry("define", "db/x", true), entry("define", "ci/x", false), entry("audit", "", false)];
     assert_eq!(it.audit(), expected);
+}
+
+#[test]
+fn the_audit_says_what_was_allowed_and_not_done() {
+    let mut it = Secured::new(&[]);
+    let admin = it.connect(Some(1));
+    let definition = Some(Definition::MUTEX);
+    for number in [1, 2] {
+        it.node.hear(admin, ToNode::Order { number, order: Order::Define { name: "x".into(), definition } });
+    }
+    it.node.hear(admin, ToNode::Ask { number: 3, question: Question::Remove(4) });
+    let entry = Entry::Define { name: "x".into(), definition };
+    let failed = || ControlPlaneError("no leader".to_string());
+    let member = &mut it.node.member;
+    member.proposed((admin, 1), &entry, Ok(Applied::Yes), &mut Vec::new());
+    member.proposed((admin, 2), &entry, Err(failed()), &mut Vec::new());
+    member.arranged((admin, 3), Err(failed()), &mut Vec::new());
+    let entry = |what: &str, name: &str, allowed| (what.to_string(), name.to_string(), allowed);
+    let expected = [
+        entry("define", "x", true),
+        entry("define", "x", true),
+        entry("remove", "node 4", true),
+        entry("define", "x", false),
+        entry("remove", "node 4", false),
+    ];
+    assert_eq!(it.audit(), expected);
+}
+
+#[test]
+fn the_certificate_of_a_node_counts_while_the_node_belongs_to_the_cluster() {
+    let mut it = Secured::new(&[]);
+    let evidence = Evidence { node: Some(3), ..Evidence::default() };
+    let node = it.node.member.connected(Caller::new("10.0.0.3:1", &evidence));
+    let watcher = it.node.member.connected(Caller::new("10.0.0.3:2", &evidence));
+    let nodes = |ids: &[u32]| ids.iter().map(|id| (*id, String::new())).collect();
+    *it.node.keys.nodes.borrow_mut() = nodes(&[0, 3]);
+    assert!(matches!(it.ask(node, Question::Rights), QuestionAnswer::Rights(_)));
+    assert!(matches!(it.tell(watcher, ToNode::Watch(Filter::default())), Some(ToClient::Watching)));
+    *it.node.keys.nodes.borrow_mut() = nodes(&[0]);
+    it.node.member.wake(&it.node.keys, NOW, &mut Vec::new());
+    let admin = it.connect(Some(1));
+    let session = it.open(admin).unwrap();
+    let told = it.node.told(admin, ToNode::Acquire { session, ask: ask(1, "x") });
+    assert!(told.iter().all(|(connection, _)| *connection != watcher), "it watches no more: {told:?}");
+    for question in [Question::Rights, list(), Question::Status] {
+        assert!(matches!(it.ask(node, question), QuestionAnswer::Refused(Refusal::NotAllowed(_))));
+    }
+    *it.node.keys.nodes.borrow_mut() = nodes(&[0, 3]);
+    assert!(matches!(it.ask(node, Question::Rights), QuestionAnswer::Rights(_)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The number of a session is no secret, its key is: without the key nothing happens to a session, and nothing is learnt of it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +24,8 @@ pub(crate) struct Keys {
     last: Cell<u8>,
     /// The wall clock.
     pub(crate) clock: Cell<u64>,
+    /// The nodes of the cluster, as the control plane knows them.
+    pub(crate) nodes: RefCell<BTreeMap<u32, String>>,
 }
 
 impl Environment for Keys {
@@ -36,7 +38,7 @@ impl Environment for Keys {
     }
 
     fn control_plane(&self) -> ControlPlane {
-        ControlPlane::default()
+        ControlPlane { nodes: self.nodes.borrow().clone(), ..ControlPlane::default() }
     }
 
     fn session_key(&self) -> SessionKey {

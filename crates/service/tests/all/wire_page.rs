@@ -52,9 +52,9 @@ variants!(TO_NODE, ToNode: Open KeepAlive Acquire Cancel Release Close Ask Watch
 variants!(TO_CLIENT, ToClient: Opened NotOpened Promise SessionGone Reply NotReleased QuestionAnswer Watching Event Missed
     OrderResult NotWatching NotKept);
 variants!(QUESTION, Question: Status List Inspect Cluster Invite Remove Lease Definitions Voters Invitations Withdraw
-    Rights Audit);
+    Rights Audit Counters Uses);
 variants!(ANSWER, QuestionAnswer: Status List Inspect Cluster Invited Done NotDone Definitions Voters Invitations
-    Refused Rights Audit);
+    Refused Rights Audit Counters Uses);
 variants!(ORDER, Order: Define Resize ForceRelease Rights);
 variants!(REFUSAL, Refusal: NameEmpty NameTooLong NameNotPrintable Slots NoGroup TooManyGroups Contradicts WantsOther NotFree
     TimedOut Cancelled NoSuchSession RequestUsed NotHeld StaleFence TooManyRequests TooManySessions TimeToLive NoLease Overloaded

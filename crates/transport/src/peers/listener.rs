@@ -74,16 +74,16 @@ pub(super) async fn listen(mut calls: Calls, shared: Arc<Shared>) {
 }
 
 async fn greet(call: Call, shared: Arc<Shared>) {
-    let address = call.address;
+    let (address, caller) = (call.address, call.stream.node());
     let result = timeout(shared.context.timing.greeting, read_hello(call, &shared)).await;
     if let Err(why) = result.unwrap_or(Err(Trouble::TimedOut)) {
-        shared.context.inbox.notice(Notice::TurnedAway { address, why });
+        shared.context.inbox.notice(Notice::TurnedAway { address, caller, why });
     }
 }
 
 /// Reads a hello and passes the connection on, or answers why not.
 async fn read_hello(call: Call, shared: &Shared) -> Result<(), Trouble> {
-    let Call { mut stream, read, entry, mut eviction, .. } = call;
+    let Call { mut stream, address, read, entry, mut eviction } = call;
     let mut inlet = Inlet::new(&read);
     let greeting = async {
         if read.is_empty() {
@@ -104,6 +104,7 @@ async fn read_hello(call: Call, shared: &Shared) -> Result<(), Trouble> {
     }
     match shared.judge(&hello) {
         Ok((version, peer)) => {
+            shared.context.inbox.notice(Notice::LetIn { address, peer: hello.from });
             let arrival = Arrival { stream, inlet, version, hello };
             Ok(shared.context.hand_over(arrival, peer, Caller::Them)?)
         }

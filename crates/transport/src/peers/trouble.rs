@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::link::LinkError;
+use crate::secure::FailedHandshake;
 use crate::wire::{HelloRefusal, WireError};
 
 /// Why a connection did not come about, or ended.
@@ -30,6 +31,8 @@ pub enum Trouble {
     },
     /// The caller did not say in its handshake what it wants.
     NoProtocol,
+    /// The handshake failed.
+    Handshake(FailedHandshake),
     /// One end refuses to talk to the other.
     Refused(HelloRefusal),
     /// The bytes are malformed.
@@ -56,6 +59,7 @@ impl fmt::Display for Trouble {
                 write!(f, "it says that it is node {says}, and its certificate does not")
             }
             Trouble::NoProtocol => f.write_str("the handshake does not say what the connection is for"),
+            Trouble::Handshake(failed) => failed.fmt(f),
             Trouble::Refused(refusal) => write!(f, "refused: {refusal}"),
             Trouble::Wire(error) => error.fmt(f),
             Trouble::Link(error) => error.fmt(f),
@@ -69,7 +73,10 @@ impl std::error::Error for Trouble {}
 
 impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Trouble {
-        Trouble::Io(error.kind(), error.to_string())
+        match FailedHandshake::of(&error) {
+            Some(failed) => Trouble::Handshake(failed.clone()),
+            None => Trouble::Io(error.kind(), error.to_string()),
+        }
     }
 }
 

@@ -38,10 +38,20 @@ pub(crate) struct Names {
     idle: VecDeque<(Time, u32)>,
     /// The slots that count against a bound, by the number of the resource, and in which account.
     charges: BTreeMap<u32, (Option<AccountId>, u64)>,
+    /// What was counted for each resource, by its number. Beside the resources: what they do does not depend on it.
+    tallies: Vec<Tally>,
     origin: Origin,
     policy: Policy,
     /// The view. Resources that were last run in an earlier one have to be brought into it before they are used.
     epoch: u64,
+}
+
+/// What was counted for a resource since it was made here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub(crate) grants: u64,
+    /// When it was first granted here.
+    pub(crate) since: Time,
 }
 
 /// The resources of a name, by their kinds.
@@ -72,6 +82,7 @@ impl Names {
             definitions: BTreeMap::new(),
             idle: VecDeque::new(),
             charges: BTreeMap::new(),
+            tallies: Vec::new(),
             origin: Origin { floor: policy.floor, clock: 0 },
             policy,
             epoch,
@@ -180,6 +191,24 @@ impl Names {
         number
     }
 
+    /// A resource was granted.
+    pub(crate) fn count_grant(&mut self, number: u32, now: Time) {
+        let index = number as usize;
+        if self.tallies.len() <= index {
+            self.tallies.resize(index + 1, Tally::default());
+        }
+        let tally = &mut self.tallies[index];
+        if tally.grants == 0 {
+            tally.since = now;
+        }
+        tally.grants += 1;
+    }
+
+    /// What was counted for a resource.
+    pub(crate) fn tally(&self, number: u32) -> Tally {
+        self.tallies.get(number as usize).copied().unwrap_or_default()
+    }
+
     /// The slots of a resource count in this account.
     pub(crate) fn charge(&mut self, number: u32, account: Option<AccountId>, slots: u64) {
         self.charges.insert(number, (account, slots));
@@ -193,6 +222,9 @@ impl Names {
     /// Forgets a resource, but not how far its counters went.
     pub(crate) fn remove(&mut self, number: u32, position: Position) -> Option<Resource> {
         let resource = self.resources.remove(number)?;
+        if let Some(tally) = self.tallies.get_mut(number as usize) {
+            *tally = Tally::default();
+        }
         if self.policy.defect != Some(Defect::NoFloor) {
             self.origin.rise_to(resource.droppable(position).unwrap_or_default());
         }
@@ -288,6 +320,9 @@ impl Names {
     /// Gives memory back after many resources were forgotten.
     pub(crate) fn shrink(&mut self) {
         self.idle.shrink_to(1024);
+        if self.resources.len() == 0 {
+            self.tallies = Vec::new();
+        }
         if self.numbers.len() < self.numbers.capacity() / 4 {
             self.numbers.shrink_to(1024);
         }
@@ -336,6 +371,21 @@ mod tests {
         let number = names.create(&"x".into(), Definition::MUTEX, MemberIndex(0), HOME, Start::AtOnce);
         names.remove(number, HOME);
         assert!(names.origin().floor >= 200);
+    }
+
+    #[test]
+    fn the_grants_of_a_resource_are_counted_until_it_is_forgotten() {
+        let mut names = names();
+        let create = |names: &mut Names, name: &str| {
+            names.create(&name.into(), Definition::MUTEX, MemberIndex(0), HOME, Start::AtOnce)
+        };
+        let (first, second) = (create(&mut names, "x"), create(&mut names, "y"));
+        (3..6).for_each(|at| names.count_grant(second, Time(at)));
+        assert_eq!(names.tally(second), Tally { grants: 3, since: Time(3) });
+        assert_eq!(names.tally(first), Tally::default());
+        names.remove(second, HOME);
+        let again = create(&mut names, "z");
+        assert_eq!((again, names.tally(again)), (second, Tally::default()), "its number is used again");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The clients that wait or hold at a node.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use algorithms::ClientId;
 
@@ -49,13 +50,15 @@ impl Request {
 /// time at which it stops waiting, and only one that holds has a time at which it is revoked. Requests can be read
 /// from outside, but change only here.
 ///
-/// The requests of each resource are linked, so that finding them does not take a look at all others: `first` has the
-/// first of each resource, by its number. It grows to the highest number of a resource that was asked for, at 4 bytes
+/// The requests of each resource are linked, so that finding them does not take a look at all others: `of` has the
+/// first of each resource, by its number. It grows to the highest number of a resource that was asked for, at 8 bytes
 /// each.
 #[derive(Clone)]
 pub(crate) struct Requests {
     all: Slab<Linked>,
-    first: Vec<u32>,
+    /// How many of them wait.
+    waiters: usize,
+    of: Vec<OfResource>,
     /// Granted requests whose clients asked again while the node had no lease: they are answered when it has
     /// one.
     asked_again: BTreeSet<ClientId>,
@@ -72,6 +75,14 @@ struct Linked {
 /// No request.
 const NONE: u32 = u32::MAX;
 
+/// The requests of a resource.
+#[derive(Clone, Copy)]
+struct OfResource {
+    first: u32,
+    /// How many of them wait.
+    waiters: u32,
+}
+
 /// What [`Requests::grant`] has changed.
 pub(crate) struct Granted {
     pub(crate) session: u64,
@@ -79,11 +90,14 @@ pub(crate) struct Granted {
     pub(crate) grant: Grant,
     /// When it would have stopped waiting.
     pub(crate) until: Option<Time>,
+    pub(crate) resource: u32,
+    /// How long it has waited.
+    pub(crate) waited: Duration,
 }
 
 impl Requests {
     pub(crate) fn new() -> Requests {
-        Requests { all: Slab::new(), first: Vec::new(), asked_again: BTreeSet::new() }
+        Requests { all: Slab::new(), waiters: 0, of: Vec::new(), asked_again: BTreeSet::new() }
     }
 
     /// How many wait or hold.
@@ -102,6 +116,16 @@ impl Requests {
     /// All, in the order of their numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ClientId, &Request)> {
         self.all.iter().map(|(client, linked)| (client, &linked.request))
+    }
+
+    /// How many wait.
+    pub(crate) fn waiters(&self) -> usize {
+        self.waiters
+    }
+
+    /// How many wait for a resource.
+    pub(crate) fn waiters_of(&self, resource: u32) -> u32 {
+        self.of.get(resource as usize).map_or(0, |of| of.waiters)
     }
 
     /// The numbers of all that wait.
@@ -176,12 +200,13 @@ impl Requests {
     pub(crate) fn insert(&mut self, request: Request) -> ClientId {
         assert!(request.waits() && request.revoked.is_none(), "a request begins with waiting");
         let index = request.resource as usize;
-        if self.first.len() <= index {
-            self.first.resize(index + 1, NONE);
+        if self.of.len() <= index {
+            self.of.resize(index + 1, OfResource { first: NONE, waiters: 0 });
         }
-        let after = self.first[index];
+        let after = self.of[index].first;
         let client = self.all.insert(Linked { request, before: NONE, after });
-        self.first[index] = client;
+        self.waiters += 1;
+        self.of[index] = OfResource { first: client, waiters: self.of[index].waiters + 1 };
         if let Some(next) = self.all.get_mut(after) {
             next.before = client;
         }
@@ -192,9 +217,12 @@ impl Requests {
     pub(crate) fn remove(&mut self, client: ClientId) -> Option<Request> {
         let Linked { request, before, after } = self.all.remove(client)?;
         self.asked_again.remove(&client);
+        let of = &mut self.of[request.resource as usize];
+        self.waiters -= usize::from(request.waits());
+        of.waiters -= u32::from(request.waits());
         match self.all.get_mut(before) {
             Some(previous) => previous.after = after,
-            None => self.first[request.resource as usize] = after,
+            None => of.first = after,
         }
         if let Some(next) = self.all.get_mut(after) {
             next.before = before;
@@ -218,7 +246,7 @@ impl Requests {
     }
 
     fn first(&self, resource: u32) -> u32 {
-        self.first.get(resource as usize).copied().unwrap_or(NONE)
+        self.of.get(resource as usize).map_or(NONE, |of| of.first)
     }
 
     /// A request that waits stops to do so at this time.
@@ -239,8 +267,12 @@ impl Requests {
         assert!(request.granted.is_none(), "a request is granted twice");
         let grant = Grant { slot, fence, group: request.want.index_of_group(group) };
         request.granted = Some(grant);
+        let (resource, waited) = (request.resource, now - request.since);
         request.since = now;
-        Granted { session: request.session, number: request.number, grant, until: request.until.take() }
+        let (session, number, until) = (request.session, request.number, request.until.take());
+        self.waiters -= 1;
+        self.of[resource as usize].waiters -= 1;
+        Granted { session, number, grant, until, resource, waited }
     }
 
     /// What a request holds is free at this time at the latest. Returns the time that was set before.
@@ -286,6 +318,7 @@ mod tests {
             left.rotate_left(first_to_go);
             while let Some(gone) = left.pop() {
                 assert!(requests.remove(gone).is_some() && requests.remove(gone).is_none());
+                assert_eq!(requests.waiters_of(5) as usize, left.len());
                 let mut sorted = left.clone();
                 sorted.sort_unstable();
                 assert_eq!(requests.of_resource(5), sorted);
@@ -328,12 +361,13 @@ mod tests {
         assert_eq!(requests.revoke(client, Time(3)), None);
         assert_eq!(requests.get(client).unwrap().revoked, None, "it holds nothing yet");
         requests.wait_until(client, Time(9));
-        assert_eq!(requests.waiting(), [client]);
+        assert_eq!((requests.waiting(), requests.waiters(), requests.waiters_of(0)), (vec![client], 1, 1));
         let granted = requests.grant(client, (0, 7, 0), Time(2));
         assert_eq!(granted.until, Some(Time(9)));
         requests.wait_until(client, Time(9));
         let request = requests.get(client).unwrap();
         assert_eq!((request.until, request.since, requests.waiting()), (None, Time(2), vec![]));
+        assert_eq!((requests.waiters(), requests.waiters_of(0)), (0, 0));
         assert_eq!(
             (requests.revoke(client, Time(3)), requests.revoke(client, Time(4))),
             (None, Some(Time(3)))

@@ -96,6 +96,11 @@ impl Sessions {
         self.open.get_mut(&number)
     }
 
+    /// All.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Session> {
+        self.open.values()
+    }
+
     /// The numbers of all.
     pub(crate) fn numbers(&self) -> Vec<u64> {
         self.open.keys().copied().collect()
