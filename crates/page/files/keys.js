@@ -1,0 +1,53 @@
+// Single keys. They do nothing in fields, and can be switched off.
+
+import { h } from "./dom.js";
+import { dialog } from "./frame.js";
+
+const OFF = "tokenwood.keys";
+const bound = [];
+
+let off = false;
+try {
+  off = localStorage.getItem(OFF) === "off";
+} catch {
+  // A browser may forbid storage: then keys are on.
+}
+
+/** A key, what it does in words, and what it calls. */
+export function key(name, words, call) {
+  bound.push({ name, words, call });
+}
+
+const inField = (element) => element?.closest?.("input, textarea, select, [contenteditable]");
+
+export function start() {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (inField(event.target)) {
+      if (event.key === "Escape") event.target.blur();
+      return;
+    }
+    if (off && event.key !== "?") return;
+    const name = event.key === " " ? "Space" : event.key.length === 1 ? event.key.toUpperCase() : event.key;
+    // Space presses the button that has the focus.
+    if ((name === "Space" || name === "Enter") && event.target.closest?.("button, a, summary")) return;
+    const found = bound.find((it) => it.name === name);
+    if (!found || found.call() === false) return;
+    event.preventDefault();
+  });
+}
+
+const LABELS = { Escape: "Esc" };
+
+export function help() {
+  const check = h("input", { type: "checkbox", id: "keys-on", onchange: () => {
+    off = !check.checked;
+    try {
+      localStorage.setItem(OFF, off ? "off" : "on");
+    } catch {
+      // As above.
+    }
+  } });
+  check.checked = !off;
+  dialog("Keys", h("table", { class: "keys" }, h("thead", { class: "hidden-text" }, h("tr", {}, h("th", {}, "key"), h("th", {}, "does"))), h("tbody", {}, bound.map(({ name, words }) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, LABELS[name] ?? name)), h("td", {}, words))))), h("p", {}, h("label", { class: "check" }, check, "single keys are on")));
+}

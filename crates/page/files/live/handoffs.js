@@ -1,0 +1,147 @@
+// Hand-offs: which node held which slot, for as long as the page looks; how many waited meanwhile.
+
+import { fill, h, keyed, s, say } from "../dom.js";
+import { colour } from "../draw/marks.js";
+import { address, replace } from "../router.js";
+import { chosen, count, fence, lasted, shortClock, who } from "../words.js";
+
+export const SPANS = { "10s": ["10 s", 10_000], "30s": ["30 s", 30_000], "5min": ["5 min", 300_000], "1h": ["1 h", 3_600_000] };
+const MOST_LANES = 8;
+const MOST_BARS = 60;
+
+/** Which grants there were: those that events told of, and those that are held now. A grant is its slot and its fence. */
+export function grants(events, clients, asked) {
+  const all = new Map();
+  const key = (it) => `${it.slot}/${it.fence}/${it.node}`;
+  for (const event of events) {
+    if (event.slot === null || event.slot === undefined) continue;
+    const known = all.get(key(event));
+    if (event.event === "granted") all.set(key(event), { ...event, from: event.at, to: null });
+    else if (event.event === "released" || event.event === "lost" || event.event === "taken-away") {
+      if (known) Object.assign(known, { to: event.at, lost: event.event !== "released" });
+    }
+  }
+  for (const client of clients) {
+    if (client.state !== "holds") continue;
+    const known = all.get(key(client));
+    if (known) known.holds = true;
+    else all.set(key(client), { ...client, from: asked - client.since_ms, to: null, holds: true });
+  }
+  // What has no end and is not held any more ended between two looks.
+  return [...all.values()].filter((it) => it.to !== null || it.holds || asked - it.from < 1500).sort((a, b) => a.from - b.from);
+}
+
+/** Lanes: the slots of a semaphore; for others, so many that no two grants in one overlap. */
+function lanes(kind, held) {
+  const all = new Map();
+  const ends = [];
+  for (const grant of held) {
+    let lane = grant.slot;
+    if (kind === "room" || kind === "rwlock") {
+      lane = ends.findIndex((end) => end <= grant.from);
+      if (lane < 0) lane = ends.length;
+      ends[lane] = grant.to ?? Infinity;
+    }
+    if (!all.has(lane)) all.set(lane, []);
+    all.get(lane).push(grant);
+  }
+  return [...all].sort(([a], [b]) => a - b);
+}
+
+export class HandOffs {
+  /** How many waited, each time that was asked. */
+  #samples = [];
+
+  constructor(name, span) {
+    this.name = name;
+    this.span = span in SPANS ? span : "30s";
+    this.lanes = h("div", { class: "lanes" });
+    this.waiting = s("svg", { class: "waiting", preserveAspectRatio: "none", viewBox: "0 0 1000 40", "aria-hidden": "true" });
+    this.waitingNow = h("span", { class: "end" });
+    this.axis = h("div", { class: "axis", "aria-hidden": "true" });
+    this.beyond = h("p", { class: "quiet" });
+    this.table = h("tbody", {});
+    this.spans = h("div", { class: "chips", role: "group", "aria-label": "How long" }, Object.entries(SPANS).map(([key, [text]]) => h("button", { class: "chip", "data-span": key, onclick: () => this.#choose(key) }, text)));
+    this.element = h(
+      "section",
+      { class: "panel handoffs", "aria-labelledby": "handoffs-title" },
+      h("div", { class: "bar" }, h("h2", { id: "handoffs-title" }, "Hand-offs"), h("p", { class: "quiet" }, "which node held; since the page looks"), this.spans),
+      h("div", { class: "time" }, this.axis, this.lanes, h("div", { class: "lane wait" }, h("span", { class: "begin" }, "waiting"), h("div", { class: "track" }, this.waiting), this.waitingNow)),
+      this.beyond,
+      h("details", {}, h("summary", {}, "As a table"), h("table", {}, h("thead", {}, h("tr", {}, ["slot", "node", "who", "fence", "from", "held for"].map((text) => h("th", { scope: "col" }, text)))), this.table)),
+    );
+    this.#mark();
+  }
+
+  #choose(key) {
+    this.span = key;
+    replace(address(`name/${encodeURIComponent(this.name)}`, { span: key === "30s" ? "" : key }));
+    this.#mark();
+    this.redraw?.();
+  }
+
+  #mark() {
+    for (const chip of this.spans.children) chip.setAttribute("aria-pressed", chip.dataset.span === this.span);
+    const [, ms] = SPANS[this.span];
+    fill(this.axis, Array.from({ length: 6 }, (_, at) => h("span", {}, at === 5 ? "now" : `−${chosen((ms * (5 - at)) / 5)}`)));
+  }
+
+  sample(at, waiting) {
+    this.#samples.push([at, waiting]);
+    if (this.#samples.length > 2000) this.#samples.splice(0, 500);
+  }
+
+  update(events, lock, asked, now) {
+    const [, span] = SPANS[this.span];
+    const held = grants(events, lock.clients, asked);
+    const seen = held.filter((grant) => (grant.to ?? now) > now - span);
+    const all = lanes(lock.kind, seen);
+    const slotted = lock.kind === "mutex" || lock.kind === "semaphore";
+    keyed(this.lanes, all.slice(0, MOST_LANES), ([lane]) => lane, ([lane]) => makeLane(lane, slotted && (lock.slots ?? 1) > 1), (element, [, grants]) => updateLane(element, grants, now, span, lock.kind));
+    this.lanes.classList.toggle("none", all.length === 0);
+    say(this.beyond, all.length > MOST_LANES ? `${count(all.length - MOST_LANES)} more slots were held` : all.length === 0 ? "No grant in this time." : "");
+    this.#area(now, span, lock);
+    const rows = held.slice(-20).reverse();
+    keyed(this.table, rows, (it) => `${it.slot}/${it.fence}/${it.node}/${it.to}`, (it) => h("tr", {}, h("td", {}, String(it.slot)), h("td", {}, String(it.node)), h("td", {}, who(it.label).name), h("td", {}, h("code", {}, fence(it.fence))), h("td", {}, shortClock(it.from)), h("td", {}, it.to === null ? "held now" : lasted(it.to - it.from))));
+  }
+
+  #area(now, span, lock) {
+    const waiting = lock.clients.filter((client) => client.state === "waits").length;
+    const shown = this.#samples.filter(([at], index) => at > now - span || (this.#samples[index + 1]?.[0] ?? 0) > now - span);
+    const top = Math.max(4, ...shown.map(([, number]) => number));
+    const x = (at) => Math.max(0, 1000 - ((now - at) / span) * 1000).toFixed(1);
+    let d = "";
+    shown.forEach(([at, number], index) => {
+      const end = shown[index + 1]?.[0] ?? now;
+      if (number) d += `M${x(at)} 40V${(40 - (number / top) * 38).toFixed(1)}H${x(end)}V40Z`;
+    });
+    fill(this.waiting, s("path", { d }));
+    say(this.waitingNow, waiting ? `${count(waiting)} ${waiting === 1 ? "waits" : "wait"}` : "none waits");
+  }
+}
+
+function makeLane(lane, numbered) {
+  const track = h("div", { class: "track" });
+  const end = h("span", { class: "end" });
+  const element = h("div", { class: "lane" }, h("span", { class: "begin" }, numbered ? h("span", { class: `slice busy ${colour(lane)}` }, h("span", {}, String(lane))) : "held"), track, end);
+  return Object.assign(element, { track, end });
+}
+
+function updateLane(element, grants, now, span, kind) {
+  const shown = grants.slice(-MOST_BARS);
+  keyed(element.track, shown, (it) => `${it.slot}/${it.fence}/${it.node}`, (it) => {
+    const text = `${who(it.label).name}, ${fence(it.fence)}`;
+    const tone = kind === "room" || kind === "rwlock" ? "t2" : colour(it.slot);
+    return h("div", { class: `held ${tone}`, title: `node ${it.node}: ${text}` }, h("b", {}, String(it.node)), h("span", {}, text));
+  }, (bar, it) => {
+    const from = Math.max(it.from, now - span);
+    const to = it.to ?? now;
+    bar.style.left = `${(100 - ((now - from) / span) * 100).toFixed(2)}%`;
+    bar.style.width = `${Math.max(0.25, ((to - from) / span) * 100).toFixed(2)}%`;
+    bar.classList.toggle("now", it.to === null);
+    bar.classList.toggle("lost", Boolean(it.lost));
+    bar.classList.toggle("tiny", (to - from) / span < 0.035);
+  });
+  const last = shown.at(-1);
+  say(element.end, last && last.to === null ? `node ${last.node}, ${lasted(now - last.from)}` : "free");
+}

@@ -1,0 +1,176 @@
+// One name in full: where its tokens are, who holds, who waits in which order, and how it was handed off.
+
+import { Problem, ask, lockPath } from "../ask.js";
+import { fill, h, keyed, say } from "../dom.js";
+import { disc, slice } from "../draw/marks.js";
+import { KINDS, count, fence, lasted, many, quoted, who } from "../words.js";
+import { force, resize } from "./acts.js";
+import { Graph } from "./graph.js";
+import { HandOffs } from "./handoffs.js";
+import { live } from "./model.js";
+import { command, sentence } from "./states.js";
+
+const ASK_EVERY = 2000;
+const AFTER_EVENT = 120;
+const MOST_ROWS = 100;
+
+export function nameView(root, { match, query }) {
+  let name;
+  try {
+    name = decodeURIComponent(match[1]);
+  } catch {
+    name = match[1];
+  }
+  const view = new NameView(root, name, query);
+  return { title: name, update: (flags) => view.update(flags), leave: () => view.leave() };
+}
+
+class NameView {
+  #lock = null;
+  #asked = 0;
+  #timer = 0;
+  #seen = 0;
+  #left = false;
+  #problem = null;
+
+  constructor(root, name, query) {
+    this.name = name;
+    this.chips = h("div", { class: "chips facts" });
+    this.resize = h("button", { class: "button act", onclick: () => resize(name, this.#lock?.slots ?? 1, live.definitions.has(name)) }, "Resize…");
+    this.force = h("button", { class: "button act danger-text", onclick: () => this.#force() }, "Force release…");
+    this.graph = new Graph();
+    this.graph.redraw = () => this.update();
+    this.handoffs = new HandOffs(name, query.get("span") ?? "30s");
+    this.handoffs.redraw = () => this.update();
+    this.inside = table("Holders", ["slot", "node", "who", "client", "fence", "for", ""]);
+    this.queue = table("Queue", ["place", "node", "who", "client", "next by", "for"]);
+    this.trouble = h("p", { class: "wrong", role: "alert" });
+    root.append(
+      h(
+        "div",
+        { class: "view one-name" },
+        h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), name)), this.chips, h("div", { class: "acts" }, command(`tokenwood inspect ${quoted(name)}`), this.resize, this.force), this.trouble),
+        this.graph.element,
+        h("div", { class: "tables" }, this.inside.element, this.queue.element),
+        this.handoffs.element,
+      ),
+    );
+    live.show([name]);
+    this.#ask();
+  }
+
+  leave() {
+    this.#left = true;
+    clearTimeout(this.#timer);
+    live.show([]);
+  }
+
+  #later(ms) {
+    clearTimeout(this.#timer);
+    if (!this.#left) this.#timer = setTimeout(() => this.#ask(), ms);
+  }
+
+  async #ask() {
+    if (live.heldAt !== null || document.hidden || live.problem?.status === 401) return this.#later(ASK_EVERY);
+    try {
+      const lock = await ask(lockPath(this.name));
+      if (this.#left || live.heldAt !== null) return this.#later(ASK_EVERY);
+      [this.#lock, this.#asked, this.#problem] = [lock, Date.now(), null];
+      this.handoffs.sample(this.#asked, lock.clients.filter((client) => client.state === "waits").length);
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      this.#problem = problem;
+    }
+    this.update();
+    this.#later(ASK_EVERY);
+  }
+
+  #force() {
+    const held = this.#lock?.clients.filter((client) => client.state === "holds") ?? [];
+    if (held.length) force(this.name, held.reduce((oldest, client) => (client.since_ms > oldest.since_ms ? client : oldest)));
+  }
+
+  update(flags) {
+    const last = live.events.findLast((event) => event.name === this.name)?.number ?? 0;
+    if (flags?.has("events") && last > this.#seen) {
+      this.#seen = last;
+      this.#later(AFTER_EVENT);
+    }
+    say(this.trouble, this.#problem && !this.#problem.silent ? sentence(this.#problem.message) : "");
+    const lock = this.#lock;
+    if (!lock) return;
+    const now = live.now();
+    const aged = (client) => client.since_ms + Math.max(0, now - this.#asked);
+    const holders = lock.clients.filter((client) => client.state === "holds").sort((a, b) => a.slot - b.slot);
+    const waiters = lock.clients.filter((client) => client.state === "waits");
+    this.#facts(lock, holders);
+    this.graph.update(live.cluster?.nodes, lock);
+    const slots = lock.kind === "semaphore" ? ` of ${many(lock.slots, "slot")}` : "";
+    const silent = lock.no_answer.length ? `; node ${lock.no_answer.join(", ")} gave no answer, its clients are missing` : "";
+    say(this.inside.note, `${holders.length ? `${count(holders.length)}${slots}` : "free"}${silent}`);
+    say(this.queue.note, waiters.length ? `${count(waiters.length)} ${waiters.length === 1 ? "waits" : "wait"}, the longest for ${lasted(aged(waiters[0]))}` : "none waits");
+    rows(this.inside, holders, (client) => this.#holder(client, lock), (row, client) => say(row.age, lasted(aged(client))));
+    rows(this.queue, waiters, (client, at) => waiter(client, at, lock), (row, client, at) => {
+      say(row.age, lasted(aged(client)));
+      say(row.firstChild, String(at + 1));
+      const next = nextBy(client, lock);
+      if (row.next.dataset.key !== String(next)) {
+        row.next.dataset.key = String(next);
+        fill(row.next, next === null ? h("span", { class: "quiet" }, "–") : slice(next, false, `slot ${next}`));
+      }
+    });
+    const events = live.events.filter((event) => event.name === this.name);
+    this.handoffs.update(events, lock, this.#asked, now);
+  }
+
+  #facts(lock, holders) {
+    const defined = live.definitions.has(this.name);
+    const open = holders.find((client) => client.group)?.group;
+    const facts = [lock.kind ? KINDS[lock.kind] : "free: it can become anything", lock.kind === "semaphore" && many(lock.slots, "slot"), open && `group ${open} is open`, defined && "defined", lock.home !== null && `home: node ${lock.home}`].filter(Boolean);
+    keyed(this.chips, facts, (text) => text, (text) => h("span", { class: "fact" }, text));
+    this.resize.hidden = lock.kind !== "semaphore" && lock.kind !== "mutex";
+    say(this.resize, defined ? "Resize…" : "Define…");
+    this.force.disabled = holders.length === 0;
+  }
+
+  #holder(client) {
+    const { name, at } = who(client.label);
+    const age = h("td", { class: "number" });
+    const button = h("button", { class: "round small act", "aria-label": `Force release of slot ${client.slot}`, title: `Force release of slot ${client.slot}`, onclick: () => force(this.name, client) }, "···");
+    const row = h("tr", {}, h("td", {}, slice(client.slot, true, `slot ${client.slot}`)), h("td", {}, disc(client.node, "in", { token: client.slot, name: `node ${client.node}` })), h("td", { class: "who" }, h("span", {}, name), h("span", { class: "quiet" }, at), client.group && h("span", { class: "group-name" }, client.group), client.mode && h("span", { class: "word" }, client.mode === "shared" ? "reads" : "writes"), client.revoked && h("span", { class: "amber" }, "revoked")), h("td", { class: "quiet" }, clientId(client)), h("td", {}, h("code", { title: `the whole number: ${client.fence}` }, fence(client.fence))), age, h("td", { class: "last" }, button));
+    return Object.assign(row, { age });
+  }
+}
+
+const clientId = (client) => (client.session === undefined ? "–" : `${client.session}/${client.request}`);
+
+function waiter(client) {
+  const { name, at } = who(client.label);
+  const [age, next] = [h("td", { class: "number" }), h("td", {})];
+  const row = h("tr", {}, h("td", { class: "quiet" }), h("td", {}, disc(client.node, "waits", { name: `node ${client.node}` })), h("td", { class: "who" }, h("span", {}, name), h("span", { class: "quiet" }, at), client.groups.map((group) => h("span", { class: "group-name" }, group)), client.mode && h("span", { class: "word" }, client.mode === "shared" ? "reads" : "writes")), h("td", { class: "quiet" }, clientId(client)), next, age);
+  return Object.assign(row, { age, next });
+}
+
+/** The slot whose token comes to the node of a waiter next, if a token has that node in its queue or is there. */
+function nextBy(client, lock) {
+  const queued = lock.tokens.filter((it) => it.next.includes(client.node));
+  const best = queued.sort((a, b) => a.next.indexOf(client.node) - b.next.indexOf(client.node))[0] ?? lock.tokens.find((it) => it.node === client.node);
+  return best ? best.slot : null;
+}
+
+function table(title, columns) {
+  const note = h("p", { class: "quiet" });
+  const body = h("tbody", {});
+  const rest = h("p", { class: "quiet rest" });
+  const head = h("thead", {}, h("tr", {}, columns.map((text) => (text ? h("th", { scope: "col", class: text === "for" ? "number" : null }, text) : h("td", {})))));
+  const element = h("section", { class: "panel clients", "aria-label": title }, h("div", { class: "bar" }, h("h2", {}, title), note), h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": title }, h("table", {}, head, body), rest));
+  return { element, body, note, rest };
+}
+
+function rows(into, clients, make, update) {
+  const shown = clients.slice(0, MOST_ROWS);
+  const at = new Map(shown.map((client, index) => [client, index]));
+  const key = (client) => [client.node, client.session, client.request, client.slot, client.fence, client.revoked, client.label?.words, client.session === undefined ? at.get(client) : ""].join("/");
+  keyed(into.body, shown, key, (client) => make(client, at.get(client)), (row, client) => update(row, client, at.get(client)));
+  say(into.rest, clients.length > shown.length ? `+ ${count(clients.length - shown.length)} more` : "");
+}

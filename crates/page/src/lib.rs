@@ -1,0 +1,117 @@
+//! The page of a node: static files without a build step, and the headers that say what a browser may do with them.
+//!
+//! This crate has no network and knows no cluster: a path goes in, headers and bytes come out. `crates/http` serves them at
+//! `/ui`. The files are in `files`; begin with `files/app.js`.
+
+#![forbid(unsafe_code)]
+
+use std::sync::LazyLock;
+
+/// A file of the page.
+struct File {
+    /// Below `/ui/`.
+    path: &'static str,
+    bytes: &'static [u8],
+}
+
+macro_rules! files {
+    ($($path:literal)*) => {
+        &[$(File { path: $path, bytes: include_bytes!(concat!("../files/", $path)) }),*]
+    };
+}
+
+const FILES: &[File] = files! {
+    "index.html" "style.css" "icon.svg" "theme.js"
+    "app.js" "ask.js" "dom.js" "frame.js" "keys.js" "router.js" "words.js"
+    "draw/charts.js" "draw/icons.js" "draw/marks.js" "draw/ring.js"
+    "live/acts.js" "live/events.js" "live/figures.js" "live/filter.js" "live/graph.js" "live/handoffs.js" "live/model.js"
+    "live/name.js" "live/names.js" "live/nodes.js" "live/overview.js" "live/states.js"
+};
+
+/// The page itself: every address that is no file is a view of it.
+const INDEX: &str = "index.html";
+
+/// What a file is, by its ending.
+const TYPES: [(&str, &str); 4] = [
+    (".html", "text/html; charset=utf-8"),
+    (".css", "text/css; charset=utf-8"),
+    (".js", "text/javascript; charset=utf-8"),
+    (".svg", "image/svg+xml"),
+];
+
+/// An answer to a browser.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// 200, or 304 if the browser has the file.
+    pub status: u16,
+    /// All headers but the length.
+    pub headers: Vec<(&'static str, String)>,
+    /// The file; nothing if the browser has it.
+    pub body: &'static [u8],
+}
+
+/// A request of a browser.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    /// The path below `/ui`, with or without a slash before it.
+    pub path: &'a str,
+    /// The query, without its question mark.
+    pub query: &'a str,
+    /// The tags of what the browser has, as it sent them.
+    pub if_none_match: Option<&'a str>,
+}
+
+/// Answers a request. Every path has an answer: an address that is no file is a view of the page.
+pub fn answer(asked: &Asked<'_>) -> Answer {
+    let path = asked.path.trim_start_matches('/');
+    let (file, tag) = file(path).unwrap_or_else(|| file(INDEX).expect("the page is there"));
+    let has_it = asked.if_none_match.is_some_and(|tags| {
+        tags.split(',').map(str::trim).any(|it| it == "*" || it.strip_prefix("W/").unwrap_or(it) == tag)
+    });
+    let embed = asked.query.split('&').any(|part| part == "embed=1");
+    let headers = vec![
+        ("content-type", content_type(file.path).to_string()),
+        ("etag", tag.to_string()),
+        // The browser asks each time whether the file is another one: a node may have been upgraded.
+        ("cache-control", "no-cache".to_string()),
+        ("content-security-policy", policy(embed)),
+        ("x-content-type-options", "nosniff".to_string()),
+        ("referrer-policy", "no-referrer".to_string()),
+        ("cross-origin-resource-policy", "same-origin".to_string()),
+    ];
+    Answer { status: if has_it { 304 } else { 200 }, headers, body: if has_it { &[] } else { file.bytes } }
+}
+
+/// What the page may load and ask: its own node and nothing else. A page that is embedded elsewhere shows no acts, so that no
+/// other page can lead a click to one.
+fn policy(embed: bool) -> String {
+    let ancestors = if embed { "*" } else { "'none'" };
+    format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors {ancestors}"
+    )
+}
+
+/// A file and its tag.
+fn file(path: &str) -> Option<(&'static File, &'static str)> {
+    static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| FILES.iter().map(|file| tag(file.bytes)).collect());
+    let index = FILES.iter().position(|file| file.path == path)?;
+    Some((&FILES[index], &TAGS[index]))
+}
+
+/// A strong tag: other bytes have another one. Tags need not resist an attacker, who would have to change the program.
+fn tag(bytes: &[u8]) -> String {
+    // FNV-1a, of 64 bits.
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("\"{hash:016x}-{:x}\"", bytes.len())
+}
+
+fn content_type(path: &str) -> &'static str {
+    let found = TYPES.iter().find(|(ending, _)| path.ends_with(ending));
+    found.map_or("application/octet-stream", |(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests;

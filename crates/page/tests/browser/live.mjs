@@ -1,0 +1,234 @@
+// The page in a real browser, with a real cluster behind it: every view, and what readers do with them.
+
+import assert from "node:assert/strict";
+import http from "node:http";
+import { after, before, test } from "node:test";
+
+import { LONG, Stage, inaccessible, until } from "./stage.mjs";
+
+let stage;
+let page;
+
+const text = (selector) => page.locator(selector).first().innerText();
+const row = (name) => page.locator(`.rows .row[data-name="${name}"]`);
+const fine = async () => {
+  assert.deepEqual(page.wrongs, []);
+  assert.deepEqual(await inaccessible(page), []);
+};
+
+async function open(where, options) {
+  await page?.close();
+  page = await stage.page(where, options);
+}
+
+before(async () => {
+  stage = await Stage.begin();
+  await stage.browse();
+}, { timeout: LONG });
+
+after(() => stage?.end(), { timeout: LONG });
+
+test("an empty cluster says what fills it", { timeout: LONG }, async () => {
+  await open("/ui");
+  await page.getByText("Nothing is held").waitFor();
+  await page.getByText("3 nodes are up and agree").waitFor();
+  await until("all three nodes are drawn", async () => (await page.locator("svg.ring a.node").count()) === 3);
+  assert.match(await text(".facts"), /3 nodes, all within reach/);
+  await until("a node leads", async () => /node \d leads/.test(await text(".facts")));
+  await fine();
+});
+
+test("a third client of two slots waits, and enters", { timeout: LONG }, async () => {
+  const first = stage.hold(0, "gpu", ["--slots", "2"], "the first");
+  const second = stage.hold(1, "gpu", ["--slots", "2"]);
+  await until("two slots are held", async () => (await row("gpu").locator(".disc.in").count()) === 2);
+  const third = stage.hold(2, "gpu", ["--slots", "2"], "the third");
+  await until("the third waits", async () => (await row("gpu").locator(".disc.waits").innerText().catch(() => "")) === "2");
+  assert.match(await text(".events"), /waits/);
+  await fine();
+
+  // One name in full, by a click on its row; back and forward again.
+  await row("gpu").click();
+  await page.waitForURL("**/ui/name/gpu");
+  const [holders, queue] = [page.locator('section[aria-label="Holders"]'), page.locator('section[aria-label="Queue"]')];
+  await holders.getByText("the first").waitFor();
+  await queue.getByText("the third").waitFor();
+  assert.match(await holders.locator("tbody tr").first().innerText(), /1:\d/, "a fence is view:counter");
+  await until("both tokens are on the graph", async () => (await page.locator(".graph .token").count()) === 2);
+  await until("a token has a queue", async () => (await page.locator(".graph .bead").count()) > 0);
+  await fine();
+  await page.goBack();
+  await row("gpu").waitFor();
+  await page.goForward();
+  await queue.getByText("the third").waitFor();
+
+  // The first lets go, and the page sees the hand-off.
+  await stage.kill(first);
+  await holders.getByText("the third").waitFor();
+  await until("the hand-off is drawn", async () => (await page.locator(".handoffs .held").count()) >= 3);
+  assert.match(await text(".lane.wait .end"), /none waits/);
+  await stage.kill(second);
+  await stage.kill(third);
+});
+
+test("a semaphore is defined, resized, and a grant revoked", { timeout: LONG }, async () => {
+  await open("/ui/live");
+  await page.getByRole("button", { name: "Define…" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("pool");
+  await page.getByLabel("Kind").selectOption("semaphore");
+  await page.getByRole("spinbutton", { name: "Slots" }).fill("2");
+  await page.getByRole("dialog").getByText("tokenwood define pool --slots 2").waitFor();
+  await fine();
+  await page.getByRole("dialog").getByRole("button", { name: "Define", exact: true }).click();
+  await row("pool").getByText("2 slots, defined").waitFor();
+
+  await stage.ask("POST", "/v1/locks/pool/acquire?slots=2&ttl=300s&label=stuck");
+  await open("/ui/name/pool");
+  await page.getByRole("button", { name: "Resize…" }).click();
+  await page.getByRole("spinbutton", { name: "Slots" }).fill("3");
+  await page.getByRole("dialog").getByRole("button", { name: "Resize", exact: true }).click();
+  await page.getByText("3 slots").first().waitFor();
+  await page.getByRole("button", { name: "Force release…" }).click();
+  await page.getByRole("dialog").getByText("stuck").waitFor();
+  await page.getByText("(breaks exclusion").click();
+  const revoke = page.getByRole("dialog").getByRole("button", { name: "Force release", exact: true });
+  assert.ok(await revoke.isDisabled(), "the unsafe way asks for the name");
+  await fine();
+  await page.getByLabel("Type pool to confirm").fill("pool");
+  await revoke.click();
+  await page.getByText("Revoked. The slot is free").waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator('section[aria-label="Holders"]').getByText("free", { exact: true }).waitFor();
+});
+
+test("the picture holds still, and counts what waits", { timeout: LONG }, async () => {
+  await open("/ui/");
+  await page.locator("svg.ring a.node").first().waitFor();
+  await row("pool").waitFor();
+  await page.locator("h1").click();
+  await page.keyboard.press("Space");
+  await page.getByText("held still; 0 events waiting").waitFor();
+  await stage.ask("POST", "/v1/locks/quick/acquire?ttl=300s");
+  await page.getByText("held still; 1 event waiting").waitFor();
+  assert.equal(await row("quick").count(), 0, "the picture does not change");
+  await page.keyboard.press("Space");
+  await row("quick").waitFor();
+});
+
+test("events, a node and an address of nowhere have views", { timeout: LONG }, async () => {
+  await open("/ui/events?name=quick");
+  await page.getByRole("heading", { name: "Events", level: 2 }).waitFor();
+  await stage.ask("POST", "/v1/locks/other/acquire?ttl=300s", 1);
+  await page.getByRole("button", { name: "only quick" }).click();
+  await page.getByText("other").waitFor();
+  await fine();
+  await open("/ui/node/1");
+  await row("other").waitFor();
+  await until("the facts are there", async () => /127\.0\.0\.1/.test(await text(".node-facts")));
+  assert.equal(await row("quick").count(), 0, "node 1 has nothing to do with it");
+  await fine();
+  await open("/ui/no/such/view");
+  await page.getByText("There is no such view").waitFor();
+  await page.getByRole("link", { name: "See the cluster" }).click();
+  await row("quick").waitFor();
+});
+
+test("colours can be dark, and the page fits a phone", { timeout: LONG }, async () => {
+  await open("/ui/", { dark: true });
+  await row("quick").waitFor();
+  const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(await ground(), "rgb(18, 23, 18)");
+  await fine();
+  await page.getByRole("button", { name: "Use light colours" }).click();
+  assert.equal(await ground(), "rgb(250, 249, 245)");
+  await page.getByRole("button", { name: "Use dark colours" }).click();
+  await open("/ui/", { width: 390, height: 844 });
+  await row("quick").waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut off");
+  await page.locator("#tabs").getByText("Events").click();
+  await page.waitForURL("**/ui/events");
+  await fine();
+  await open("/ui/name/quick", { width: 390, height: 844 });
+  await page.locator('section[aria-label="Holders"] tbody tr').waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut off");
+  await fine();
+});
+
+test("ten thousand names are found and scrolled", { timeout: 2 * LONG }, async (context) => {
+  await page.close();
+  const begun = Date.now();
+  await fill(10_000);
+  context.diagnostic(`10,000 names within ${Date.now() - begun} ms`);
+  await open("/ui/live?sort=name");
+  await until("all are listed", async () => /10,0\d\d/.test(await text(".counted")));
+  await page.keyboard.press("/");
+  await page.keyboard.type("many/0012");
+  await until("the search counts", async () => /^1?10 of 10,0\d\d$/.test(await text(".counted")), LONG);
+  assert.match(page.url(), /q=many/);
+  await page.getByRole("searchbox").fill("");
+  const rows = page.locator(".rows .row");
+  await page.locator(".names .scroll").evaluate((scroll) => (scroll.scrollTop = 48 * 5000));
+  await until("the middle is in sight", async () => /many\/049\d\d/.test((await rows.allInnerTexts()).join(" ")));
+  assert.ok((await rows.count()) <= 100, "only what is in sight is in the document");
+  // Fluent: a hundred steps of the wheel, and no frame that takes long on average.
+  const frame = await page.locator(".names .scroll").evaluate(async (scroll) => {
+    const begun = performance.now();
+    for (let step = 0; step < 60; step += 1) {
+      scroll.scrollTop += 400;
+      await new Promise(requestAnimationFrame);
+    }
+    return (performance.now() - begun) / 60;
+  });
+  assert.ok(frame < 250, `a step of the wheel took ${frame} ms`);
+  await fine();
+});
+
+test("with rights the page asks for a token, and shows who may not act", { timeout: 2 * LONG }, async () => {
+  const [here, admin] = [stage, (await stage.says(["auth", "on", "--quiet"])).trim()];
+  const asAdmin = { TOKENWOOD_TOKEN: admin };
+  const watcher = (await here.says(["auth", "token", "add", "watcher", "--quiet"], asAdmin)).trim();
+  await here.says(["auth", "rule", "add", "watcher", "", "read"], asAdmin);
+  await open("/ui/live?q=quick");
+  await page.getByText("This cluster asks who you are").waitFor();
+  assert.deepEqual(await inaccessible(page), []);
+  await page.locator("#token").fill("f".repeat(64));
+  await page.getByRole("button", { name: "Look" }).click();
+  await page.getByText("This cluster asks who you are").waitFor();
+  await page.locator("#token").fill(watcher);
+  await page.getByRole("button", { name: "Look" }).click();
+  await row("quick").waitFor();
+  assert.deepEqual(await page.evaluate(() => [Object.keys(localStorage).filter((key) => key.includes("token.")), Object.values(sessionStorage).length]), [[], 1], "the token is in the tab only");
+  await page.getByRole("button", { name: "Define…" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("mine");
+  await page.getByRole("dialog").getByRole("button", { name: "Define", exact: true }).click();
+  await page.getByText("You may look, and not do this.").waitFor();
+  // The refusals are the only errors that the console tells of.
+  assert.deepEqual(page.wrongs.filter((wrong) => !/status of 40[13]/.test(wrong)), []);
+});
+
+/** Sends a request over connections that are kept: ten thousand of them are many. */
+const agent = new http.Agent({ keepAlive: true, maxSockets: 12 });
+const post = (node, path) => new Promise((done, failed) => {
+  const [host, port] = stage.nodes[node].http.split(":");
+  const request = http.request({ agent, host, port, path, method: "POST" }, (response) => {
+    response.resume();
+    response.on("end", () => (response.statusCode === 200 ? done() : failed(new Error(`${path}: ${response.statusCode}`))));
+  });
+  request.on("error", failed);
+  request.end();
+});
+
+/** Holds so many names with real requests, at all nodes. */
+async function fill(names) {
+  const sessions = await Promise.all(stage.nodes.map((_, node) => Promise.all([0, 1, 2, 3].map(() => stage.ask("POST", "/v1/sessions?ttl=300s", node)))));
+  let next = 0;
+  const work = async (lane) => {
+    const node = lane % stage.nodes.length;
+    for (let name = next++; name < names; name = next++) {
+      const { session } = sessions[node][name % 4];
+      await post(node, `/v1/locks/many%2F${String(name).padStart(5, "0")}/acquire?wait=30s&session=${session}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 36 }, (_, lane) => work(lane)));
+  agent.destroy();
+}
