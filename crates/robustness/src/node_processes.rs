@@ -74,6 +74,8 @@ pub struct NodeSetup {
     pub peers: String,
     /// The address at which it listens for clients.
     pub clients: String,
+    /// The address of its HTTP door, if it has one.
+    pub http: Option<String>,
     /// The process whose network it is in, if not in that of this process.
     pub network_of: Option<u32>,
     /// Variables to set in its environment.
@@ -116,7 +118,7 @@ impl Log {
 }
 
 /// Variables that are meant for other nodes, or for clients.
-const FOR_OTHER_NODES: [&str; 11] = [
+const FOR_OTHER_NODES: [&str; 13] = [
     "CONFIG",
     "ADVERTISE",
     "REACHED_AT",
@@ -128,13 +130,17 @@ const FOR_OTHER_NODES: [&str; 11] = [
     "ENCRYPTION",
     "INSECURE",
     "SOCKET",
+    "HTTP_LISTEN",
+    "RIGHTS",
 ];
 
 impl NodeSetup {
     /// The flags that say how it encrypts.
     fn encryption(&self) -> Vec<OsString> {
         // Networks of their own, where nodes have other addresses than loopback, belong to tests alone.
-        self.files.as_ref().map_or_else(|| vec!["--insecure".into()], as_flags)
+        let Some(files) = &self.files else { return vec!["--insecure".into()] };
+        // What started the nodes turns rights on, if it wants them.
+        as_flags(files).into_iter().chain(["--rights".into(), "off".into()]).collect()
     }
 
     /// A command of this program that runs there.
@@ -206,6 +212,7 @@ impl NodeProcesses {
         let mut command = setup.command()?;
         command.args(["node", "--cluster", cluster, "--id", &id.to_string()]);
         command.args(["--listen", &setup.peers, "--clients", &setup.clients]);
+        command.args(setup.http.iter().flat_map(|http| ["--http", http]));
         command.arg("--data").arg(self.data(id));
         // If this process is killed, it cannot end its nodes.
         command.args(["--parent", &std::process::id().to_string()]);

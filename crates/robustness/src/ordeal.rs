@@ -4,6 +4,7 @@ mod clocks;
 pub mod commands;
 mod crashes;
 mod disks;
+mod doors;
 pub mod editor;
 pub mod failover;
 mod holder;
@@ -64,7 +65,7 @@ macro_rules! scenario {
 }
 
 /// All there are, the most telling first.
-pub const SCENARIOS: [Scenario; 18] = [
+pub const SCENARIOS: [Scenario; 19] = [
     scenario!(
         "holder",
         "the node of a holder is killed: how soon the next client holds, and whether the old one knew",
@@ -127,6 +128,11 @@ pub const SCENARIOS: [Scenario; 18] = [
         "rotation",
         "the CA is replaced while clients hold locks, and all connections are cut after each step",
         rotation::rotation
+    ),
+    scenario!(
+        "doors",
+        "10,000 clients wait at one HTTP door, 10,000 hang up, and a node dies with its clients: nothing is left",
+        doors::doors
     ),
     scenario!(
         "views",

@@ -5,7 +5,7 @@
 
 mod crowds;
 mod frames;
-mod measures;
+pub(crate) mod measures;
 pub mod process;
 mod slow;
 mod watcher;

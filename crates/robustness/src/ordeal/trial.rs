@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -16,6 +15,7 @@ use service::protocol::Cluster;
 use service::{InWords, Time};
 use tokenwood::{Access, Admin};
 use tokio::time::{sleep, timeout};
+use transport::loopback;
 
 use super::network::{Network, address};
 use super::report::Report;
@@ -50,9 +50,6 @@ impl Plan {
 const HEALED_WITHIN: Duration = Duration::from_secs(30);
 /// A process that is asked to end does so within this long.
 pub(crate) const ENDS_WITHIN: Duration = Duration::from_secs(15);
-/// Where nodes listen that share a machine: so many ports, from this one on.
-const FIRST_PORT: u32 = 10_000;
-const PORTS: u32 = 20_000;
 /// Of what is wrong, so much is told of each kind.
 const TOLD: usize = 5;
 
@@ -425,19 +422,13 @@ pub fn folder(scenario: &str) -> PathBuf {
 /// Where nodes are: each in its network, or all on this machine's own at ports that are free.
 pub(crate) fn setups(nodes: u32, network: Option<&Network>) -> Result<Vec<NodeSetup>> {
     let Some(network) = network else {
-        // Below what connections get: a node that is down would find its port taken by one.
-        let mut ports = (0..PORTS).map(|port| FIRST_PORT + (port + std::process::id() % PORTS) % PORTS);
-        let mut free = || {
-            let mut addresses = ports.by_ref().map(|port| format!("127.0.0.1:{port}"));
-            let address = addresses.find(|address| TcpListener::bind(address).is_ok());
-            address.context("cannot listen at any port of 127.0.0.1")
+        let ports = loopback::addresses(2 * nodes as usize);
+        let ports = ports.context("cannot listen at any port of this machine")?;
+        let setup = |ports: &[String]| {
+            let (peers, clients) = (ports[0].clone(), ports[1].clone());
+            NodeSetup { reached_at: peers.clone(), peers, clients, ..NodeSetup::default() }
         };
-        return (0..nodes)
-            .map(|_| {
-                let peers = free()?;
-                Ok(NodeSetup { reached_at: peers.clone(), peers, clients: free()?, ..NodeSetup::default() })
-            })
-            .collect();
+        return Ok(ports.chunks(2).map(setup).collect());
     };
     let setup = |node| {
         let peers = format!("{}:7700", address(node));

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Args;
 use tokenwood::{Access, Admin};
-use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 use super::{Ledger, Proxy, live};
 use crate::client_processes::{ClientLauncher, ClientProcess, LONGEST_WAIT, lock};
 use crate::node_processes::{NodeProcesses, NodeSetup};
 use random::Random;
+use transport::loopback;
 
 /// How a storm is to be.
 #[derive(Clone, Copy, Debug)]
@@ -125,18 +125,13 @@ pub async fn run(storm: &Storm) -> Result<Outcome> {
 
 /// Ports for nodes, with a proxy between each two.
 async fn setups(nodes: u32) -> Result<(Vec<NodeSetup>, Vec<Proxy>)> {
-    let (mut setups, mut proxies, mut taken) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..nodes {
-        let cannot = "cannot listen at any port of 127.0.0.1";
-        let peers = TcpListener::bind("127.0.0.1:0").await.context(cannot)?;
-        let clients = TcpListener::bind("127.0.0.1:0").await.context(cannot)?;
-        let address = |listener: &TcpListener| listener.local_addr().map(|address| address.to_string());
-        let proxy = Proxy::start(address(&peers)?).await.context(cannot)?;
-        let reached_at = proxy.address.clone();
-        let (peers_at, clients_at) = (address(&peers)?, address(&clients)?);
-        setups.push(NodeSetup { reached_at, peers: peers_at, clients: clients_at, ..NodeSetup::default() });
+    let cannot = "cannot listen at any port of this machine";
+    let (mut setups, mut proxies) = (Vec::new(), Vec::new());
+    for ports in loopback::addresses(2 * nodes as usize).context(cannot)?.chunks(2) {
+        let (peers, clients) = (ports[0].clone(), ports[1].clone());
+        let proxy = Proxy::start(peers.clone()).await.context(cannot)?;
+        setups.push(NodeSetup { reached_at: proxy.address.clone(), peers, clients, ..NodeSetup::default() });
         proxies.push(proxy);
-        taken.push((peers, clients));
     }
     Ok((setups, proxies))
 }

@@ -9,12 +9,12 @@ use service::Time;
 
 /// How much memory a process has in bytes: now, or at most until now.
 #[derive(Clone, Copy)]
-pub(super) enum Memory {
+pub(crate) enum Memory {
     Now,
     Peak,
 }
 
-pub(super) fn memory(process: u32, which: Memory) -> Result<u64> {
+pub(crate) fn memory(process: u32, which: Memory) -> Result<u64> {
     let trial = match which {
         Memory::Now => "VmRSS:",
         Memory::Peak => "VmHWM:",

@@ -113,7 +113,7 @@ async fn live(arguments: Arguments, counts: Counts) {
 }
 
 /// Lets this process have as many descriptors as the system allows it; returns how many.
-fn raise_descriptor_limit() -> u64 {
+pub(crate) fn raise_descriptor_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     // If it is refused, what was allowed before is what there is.
     _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
