@@ -23,6 +23,8 @@ const BANNED: &[(&str, &str)] =
 
 /// Dependencies with several versions, and why that is accepted.
 const SEVERAL: &[(&str, &str)] = &[
+    ("derive_more", "openraft 0.9 uses the first version, crossterm the second"),
+    ("derive_more-impl", "the same"),
     ("getrandom", "openraft 0.9 draws election timeouts with rand 0.8"),
     (
         "rand",
@@ -69,6 +71,28 @@ pub(crate) fn check() -> Result<()> {
     }
     let (all, twice) = (packages.len(), SEVERAL.len());
     println!("{all} packages, all with accepted licences, none twice but {twice} for a reason");
+    Ok(())
+}
+
+/// Tools that compare the dependencies with known advisories, without a network: how to see that one can, and the check.
+const ADVISORIES: [(&str, &[&str], &[&str]); 2] = [
+    ("cargo-deny", &["deny", "--offline", "fetch", "db"], &["deny", "--offline", "check", "advisories"]),
+    ("cargo-audit", &["audit", "--version"], &["audit", "--no-fetch", "--deny", "warnings"]),
+];
+
+/// Compares the dependencies with known advisories, if a tool is there that can do that without a network.
+pub(crate) fn advisories() -> Result<()> {
+    let works = |arguments: &[&str]| {
+        let output = Command::new("cargo").args(arguments).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let Some((name, _, check)) = ADVISORIES.iter().find(|(_, probe, _)| works(probe)) else {
+        println!("not run: neither cargo-deny nor cargo-audit is here with its list of advisories");
+        return Ok(());
+    };
+    if !Command::new("cargo").args(*check).status()?.success() {
+        bail!("{name} found advisories: update those dependencies");
+    }
     Ok(())
 }
 

@@ -5,9 +5,11 @@
 
 mod badges;
 mod bench_simulator;
+mod browser;
 mod dependencies;
 mod needs;
 mod pages;
+mod python;
 mod tidy;
 
 use std::num::NonZero;
@@ -20,10 +22,16 @@ use anyhow::{Context, Result, bail};
 const HELP: &str = "\
 cargo xtask test       format, lints, tidiness, tests, documentation, dependencies and licences: everything, read-only
 cargo xtask fix        format and mend lints
-cargo xtask rewrite    write transcripts, badges, docs/errata.md, the list in docs/checked.md and
-                       the tables in docs/json.md anew;
+cargo xtask rewrite    write transcripts, badges, docs/errata.md, docs/openapi.json, the gallery, the answers in
+                       docs/player.md, the list in docs/checked.md and the tables in docs/json.md anew;
                        commit a difference only if you can explain it
 cargo xtask tidy       only the house rules
+cargo xtask python     only the Python client
+cargo xtask browser    only the page, in a real browser
+cargo xtask screenshots
+                       make the pictures of the page in docs/images anew
+cargo xtask schemathesis
+                       only generated requests to the HTTP door of a cluster
 cargo xtask licences   only dependencies and licences
 cargo xtask needs      what tests need beyond Rust: install it if that may be done, and say what is missing
 cargo xtask bench-simulator
@@ -49,6 +57,10 @@ fn run_task() -> Result<()> {
         }
         Some("rewrite") => rewrite(),
         Some("tidy") => tidy::check(),
+        Some("python") => python::test(),
+        Some("browser") => browser::test(),
+        Some("screenshots") => browser::screenshots(),
+        Some("schemathesis") => python::try_the_door(),
         Some("licences") => dependencies::check(),
         Some("needs") => needs::provide(),
         Some("bench-simulator") => bench_simulator::run(),
@@ -64,10 +76,12 @@ fn test() -> Result<()> {
     step("format", || cargo("fmt --all --check"))?;
     step("house rules", tidy::check)?;
     step("dependencies and licences", dependencies::check)?;
+    step("advisories", dependencies::advisories)?;
     step("lints", || cargo("clippy --workspace --all-targets --quiet -- --deny warnings"))?;
     step("what tests need beyond Rust", needs::provide)?;
     step("compiling the tests", || run(&mut cargo_test("--no-run")))?;
     step("tests and documentation", tests_and_documentation)?;
+    step("Python, a browser and generated requests", other_programs)?;
     step("purity", pure_targets)?;
     println!("\nAll passed in {} s.", started.elapsed().as_secs());
     Ok(())
@@ -83,6 +97,22 @@ fn tests_and_documentation() -> Result<()> {
         let documented = threads.spawn(|| run(&mut document).context("documentation failed"));
         let tested = run(&mut cargo_test("--no-fail-fast"));
         tested.and(documented.join().expect("it does not panic"))
+    })
+}
+
+/// Programs that are not Rust, side by side: each has nodes of its own, and mostly waits for them.
+fn other_programs() -> Result<()> {
+    type Task = (&'static str, fn() -> Result<()>);
+    let all: [Task; 3] = [
+        ("the Python client", python::test),
+        ("the page in a browser", browser::test),
+        ("generated requests to the HTTP door", python::try_the_door),
+    ];
+    thread::scope(|threads| {
+        let begun =
+            all.map(|(name, work)| threads.spawn(move || work().with_context(|| format!("{name} failed"))));
+        let ended = begun.map(|thread| thread.join().expect("it does not panic"));
+        ended.into_iter().collect()
     })
 }
 
@@ -134,9 +164,13 @@ fn rewrite() -> Result<()> {
     for test in [
         "test --quiet --package tokenwood-algorithms transcripts",
         "test --quiet --package tokenwood-cli errata",
+        // The gallery has the runs of the errata, so it comes after them.
+        "test --quiet --package tokenwood-player --test all the_gallery",
+        "test --quiet --package tokenwood-player --test all the_page",
         "test --quiet --package tokenwood-cli --test all json_page_has",
         "test --quiet --package tokenwood-checker --test all standard_suite",
         "test --quiet --package tokenwood-service --test all wire_page",
+        "test --quiet --package tokenwood-http --lib the_file_has",
     ] {
         run(Command::new("cargo").args(test.split(' ')).env("TOKENWOOD_REWRITE", "1"))?;
     }

@@ -16,7 +16,7 @@ struct Need {
     without: &'static str,
 }
 
-const NEEDS: [Need; 3] = [
+const NEEDS: [Need; 6] = [
     Need {
         name: "redis-server",
         package: "redis-server",
@@ -24,10 +24,28 @@ const NEEDS: [Need; 3] = [
         without: "nothing is compared with Redis",
     },
     Need {
+        name: "curl",
+        package: "curl",
+        probe: &["curl", "--version"],
+        without: "no other program speaks HTTP to a node",
+    },
+    Need {
         name: "openssl",
         package: "openssl",
         probe: &["openssl", "version"],
         without: "no other program reads the certificates",
+    },
+    Need {
+        name: "chromium",
+        package: "chromium",
+        probe: &["/usr/bin/chromium", "--version"],
+        without: "the page is not tried in a browser",
+    },
+    Need {
+        name: "npm",
+        package: "npm",
+        probe: &["npm", "--version"],
+        without: "the page is not tried in a browser",
     },
     Need {
         name: "network namespaces",

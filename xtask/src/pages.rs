@@ -192,6 +192,8 @@ fn dependencies(name: &str, crates: &BTreeSet<String>) -> BTreeSet<String> {
     let section =
         manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap_or_default();
     let keys = section.lines().filter_map(|line| line.split(['.', ' ', '=']).next());
+    // A library named http would be taken for another one.
+    let keys = keys.map(|key| if key == "http_door" { "http" } else { key });
     keys.filter(|key| crates.contains(*key)).map(str::to_string).collect()
 }
 

@@ -1,8 +1,11 @@
 //! A cluster in this process, with sockets between its nodes and for clients.
 
+use std::net::SocketAddr;
+
 use node::LocalCluster;
 use service::Config;
 use tokenwood::Tokenwood;
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::error::Error;
@@ -28,6 +31,15 @@ impl Cluster {
     /// A client with a connection to this node.
     pub(crate) async fn client(&self, node: usize) -> Result<Tokenwood, Error> {
         Ok(Tokenwood::connect([self.0.endpoints[node].clone()]).await?)
+    }
+
+    /// Opens the HTTP door of this node.
+    pub(crate) async fn open_door(&self, node: usize) -> Result<SocketAddr, Error> {
+        let cannot = "cannot listen on loopback";
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(Error::at(cannot))?;
+        let address = listener.local_addr().map_err(Error::at(cannot))?;
+        tokio::spawn(http_door::serve(self.0.hosts[node].clone(), listener));
+        Ok(address)
     }
 
     /// How many messages nodes have sent each other.

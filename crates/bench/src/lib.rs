@@ -14,6 +14,7 @@ mod error;
 mod figure;
 mod floor;
 mod handoff;
+pub mod http;
 mod names;
 pub mod peers;
 mod uncontended;
@@ -57,7 +58,7 @@ impl Scenario {
 }
 
 /// All scenarios.
-pub const SCENARIOS: [Scenario; 14] = [
+pub const SCENARIOS: [Scenario; 16] = [
     Scenario {
         name: "embedded",
         about: "take and release a lock whose token is here, in the node's own process",
@@ -110,6 +111,16 @@ pub const SCENARIOS: [Scenario; 14] = [
         name: "encrypted",
         about: "what encryption adds to a client's cycle and to a hand-off, beside the same without it",
         run: encrypted::price,
+    },
+    Scenario {
+        name: "http",
+        about: "acquire and release a free lock at the HTTP door, beside a handler that answers at once",
+        run: http::cycle,
+    },
+    Scenario {
+        name: "scraped",
+        about: "30 clients over 3 nodes want one lock, while each node is scraped 100 times a second",
+        run: http::scraped,
     },
     Scenario { name: "names", about: "the memory of names that are used once each", run: names::memory },
 ];

@@ -40,6 +40,9 @@ enum Action {
     Node {
         /// The number of the node
         id: u32,
+        /// A name or an address at which HTTP clients reach the node; repeat it for each. Other clients do not look at it
+        #[arg(long = "host", value_name = "HOST")]
+        hosts: Vec<String>,
         #[command(flatten)]
         place: Place,
         #[command(flatten)]
@@ -107,8 +110,10 @@ struct Lifetime {
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     match &arguments.action {
         Action::Init { cluster, place } => init(cluster, place)?,
-        Action::Node { id, place, lifetime } => issue(&Holder::Node(*id), place, lifetime)?,
-        Action::Client { name, place, lifetime } => issue(&Holder::Client(name.clone()), place, lifetime)?,
+        Action::Node { id, hosts, place, lifetime } => issue(&Holder::Node(*id), hosts, place, lifetime)?,
+        Action::Client { name, place, lifetime } => {
+            issue(&Holder::Client(name.clone()), &[], place, lifetime)?;
+        }
         Action::Show { files, format } => show::run(files, *format)?,
         Action::Renew { files, ca, lifetime, format } => renew(files, ca.as_deref(), lifetime, *format)?,
         Action::Rotate { finish, place } => rotate(*finish, place)?,
@@ -135,7 +140,12 @@ fn init(cluster: &str, Place { out, format }: &Place) -> Result<()> {
     Ok(())
 }
 
-fn issue(holder: &Holder, Place { out, format }: &Place, lifetime: &Lifetime) -> Result<()> {
+fn issue(
+    holder: &Holder,
+    hosts: &[String],
+    Place { out, format }: &Place,
+    lifetime: &Lifetime,
+) -> Result<()> {
     let folder = Folder::new(out);
     let failed = || match out.join("ca.key").exists() {
         true => format!("no certificate for {holder}"),
@@ -143,7 +153,7 @@ fn issue(holder: &Holder, Place { out, format }: &Place, lifetime: &Lifetime) ->
             "no certificate for {holder}: no CA here, make one with 'tokenwood certs init' or name its folder with --out"
         ),
     };
-    let written = folder.issue(holder, lifetime.days).with_context(failed)?;
+    let written = folder.issue_for_hosts(holder, hosts, lifetime.days).with_context(failed)?;
     let identity = Identity::new(folder.authority()?.cluster(), holder.clone())?;
     tell(&identity, &written, lifetime.days, *format)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use robustness::{ordeal as trials, storm as storms};
+use robustness::{conformance, ordeal as trials, storm as storms};
 
 use crate::locks::endpoints;
 use crate::terminal::interrupt;
@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Locks(locks::list::ListArguments),
     Inspect(locks::inspect::Arguments),
     Watch(locks::watch::Arguments),
+    Top(locks::top::Arguments),
+    Ui(locks::ui::Arguments),
     Define(locks::define::DefineArguments),
     Resize(locks::define::ResizeArguments),
     Undefine(locks::define::UndefineArguments),
@@ -55,6 +57,9 @@ pub(crate) enum Command {
     Storm(testing::storm::Arguments),
     Swarm(testing::swarm::Arguments),
     Ordeal(testing::ordeal::Arguments),
+    Conformance(testing::conformance::Arguments),
+    #[command(hide = true)]
+    ConformanceAgent(conformance::agents::Arguments),
     #[command(hide = true)]
     OrdealClient(trials::editor::Arguments),
     #[command(hide = true)]
@@ -75,6 +80,8 @@ pub(crate) enum Command {
     Trace(workbench::trace::Arguments),
     Errata(workbench::errata::Arguments),
     Schema(terminal::schema::Arguments),
+    Completions(terminal::shell::CompletionsArguments),
+    Man(terminal::shell::ManArguments),
     Seat(workbench::seat::Arguments),
 }
 
@@ -93,6 +100,8 @@ impl Command {
             Command::Locks(arguments) => return locks::list::list(&arguments),
             Command::Inspect(arguments) => return locks::inspect::run(&arguments),
             Command::Watch(arguments) => locks::watch::run(&arguments),
+            Command::Top(arguments) => return locks::top::run(&arguments),
+            Command::Ui(arguments) => locks::ui::run(&arguments),
             Command::Define(arguments) => locks::define::define(&arguments),
             Command::Resize(arguments) => locks::define::resize(&arguments),
             Command::Undefine(arguments) => locks::define::undefine(&arguments),
@@ -108,6 +117,10 @@ impl Command {
             Command::Storm(arguments) => testing::storm::run(&arguments),
             Command::Swarm(arguments) => testing::swarm::run(&arguments),
             Command::Ordeal(arguments) => return testing::ordeal::run(&arguments),
+            Command::Conformance(arguments) => testing::conformance::run(&arguments),
+            Command::ConformanceAgent(arguments) => {
+                conformance::agents::run(&arguments).map(|()| Ended::Well)
+            }
             Command::OrdealClient(arguments) => finished(trials::editor::run(&arguments)),
             Command::OrdealStrangers(arguments) => finished(async {
                 trials::strangers::process::run(&arguments).await;
@@ -129,6 +142,8 @@ impl Command {
             Command::Trace(arguments) => workbench::trace::run(&arguments),
             Command::Errata(arguments) => workbench::errata::run(&arguments),
             Command::Schema(arguments) => terminal::schema::run(&arguments),
+            Command::Completions(arguments) => terminal::shell::completions(&arguments),
+            Command::Man(arguments) => terminal::shell::man(&arguments),
             Command::Seat(arguments) => workbench::seat::run(&arguments),
         };
         Ok(match ended? {
@@ -186,6 +201,8 @@ pub(crate) const GUIDE: [(&str, &[Example]); 2] = [
             example("tokenwood locks", "holders and waiters of all locks"),
             example("tokenwood inspect gpu", "everything about one lock"),
             example("tokenwood watch", "events at all nodes, as they happen"),
+            example("tokenwood top", "the whole cluster, live: nodes, hot names, waits"),
+            example("tokenwood ui --no-open", "the address of the page of a node, for a browser"),
             example("tokenwood status", "the state of all nodes"),
             example("tokenwood members", "the nodes of the cluster; 'members invite' adds one"),
             example("grant=$(tokenwood acquire backup --quiet)", "hold a lock in a script, then"),

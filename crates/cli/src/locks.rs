@@ -17,4 +17,6 @@ pub(crate) mod lock_arguments;
 pub(crate) mod members;
 mod mismatch;
 pub(crate) mod run;
+pub(crate) mod top;
+pub(crate) mod ui;
 pub(crate) mod watch;

@@ -8,5 +8,6 @@ pub(crate) mod output;
 pub(crate) mod progress;
 pub(crate) mod refused_value;
 pub(crate) mod schema;
+pub(crate) mod shell;
 pub(crate) mod signals;
 pub(crate) mod table;

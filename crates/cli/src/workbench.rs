@@ -27,4 +27,3 @@ pub(crate) mod sweep_grid;
 pub(crate) mod sweep_report;
 pub(crate) mod sweep_results;
 pub(crate) mod trace;
-pub(crate) mod trace_file;

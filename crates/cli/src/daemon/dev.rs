@@ -4,6 +4,7 @@ mod keyring;
 
 use std::ffi::OsStr;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -20,6 +21,7 @@ use crate::daemon::log::{Format, Threshold};
 use crate::daemon::node::PORT_IN_USE;
 use crate::daemon::node_file::Length;
 use crate::locks::endpoints::{USUAL_PORTS, runtime};
+use crate::locks::ui::USUAL_HTTP_PORTS;
 use crate::terminal::json;
 use crate::terminal::output;
 use crate::terminal::output::note;
@@ -55,6 +57,8 @@ struct Running {
     id: u32,
     pid: u32,
     endpoint: String,
+    /// Where it speaks HTTP.
+    http: String,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
@@ -92,16 +96,20 @@ async fn in_process(arguments: &Arguments, mut signals: Signals) -> Result<()> {
 
 /// Starts a cluster in this process.
 async fn begin(arguments: &Arguments, keyring: Option<&Keyring>) -> Result<(LocalCluster, Vec<Running>)> {
-    let (for_clients, lease) = (for_clients(arguments.nodes).await?, arguments.lease.0);
+    let (for_clients, lease) = (listeners(arguments.nodes, USUAL_PORTS).await?, arguments.lease.0);
     let encryption = match keyring {
         Some(keyring) => keyring.encryption(IN_PROCESS)?,
         None => vec![Encryption::Off; arguments.nodes as usize],
     };
     let encryption = move |id: u32| encryption[id as usize].clone();
     let cluster = LocalCluster::start_encrypted(IN_PROCESS, for_clients, lease, |_| {}, encryption).await?;
-    let endpoints = (0..).zip(cluster.endpoints.clone());
-    let running: Vec<Running> =
-        endpoints.map(|(id, endpoint)| Running { id, pid: std::process::id(), endpoint }).collect();
+    let mut running = Vec::new();
+    let doors = listeners(arguments.nodes, USUAL_HTTP_PORTS).await?;
+    for (((id, host), endpoint), door) in (0..).zip(&cluster.hosts).zip(&cluster.endpoints).zip(doors) {
+        let (pid, http) = (std::process::id(), door.local_addr()?.to_string());
+        tokio::spawn(http_door::serve(host.clone(), door));
+        running.push(Running { id, pid, endpoint: endpoint.clone(), http });
+    }
     until_usable(&mut NodeProcesses::none(), &running, keyring).await?;
     Ok((cluster, running))
 }
@@ -161,17 +169,19 @@ async fn note_failures(nodes: &mut NodeProcesses) -> Result<()> {
 }
 
 async fn launch(arguments: &Arguments, keyring: Option<&Keyring>) -> Result<(NodeProcesses, Vec<Running>)> {
-    let for_clients = for_clients(arguments.nodes).await?;
+    let for_clients = listeners(arguments.nodes, USUAL_PORTS).await?;
+    let doors = listeners(arguments.nodes, USUAL_HTTP_PORTS).await?;
     let mut for_peers = Vec::new();
     for _ in 0..arguments.nodes {
         for_peers.push(TcpListener::bind("127.0.0.1:0").await.context(NO_PORT)?);
     }
     let setups = for_peers
         .iter()
-        .zip(&for_clients)
+        .zip(for_clients.iter().zip(&doors))
         .enumerate()
-        .map(|(id, (peers, clients))| {
+        .map(|(id, (peers, (clients, http)))| {
             let (peers, clients) = (peers.local_addr()?.to_string(), clients.local_addr()?.to_string());
+            let http = Some(http.local_addr()?.to_string());
             // A person who tries things sees what was forced.
             let on_audit: Option<fn(&str)> = Some(|line| note!("{line}"));
             let files = keyring.map(|keyring| keyring.nodes()[id].clone());
@@ -179,6 +189,7 @@ async fn launch(arguments: &Arguments, keyring: Option<&Keyring>) -> Result<(Nod
                 reached_at: peers.clone(),
                 peers,
                 clients,
+                http,
                 files,
                 on_audit,
                 ..NodeSetup::default()
@@ -186,13 +197,16 @@ async fn launch(arguments: &Arguments, keyring: Option<&Keyring>) -> Result<(Nod
         })
         .collect::<Result<Vec<_>>>()?;
     // Each node binds its ports anew.
-    drop((for_clients, for_peers));
+    drop((for_clients, for_peers, doors));
     let lease = arguments.lease.to_string();
     let mut nodes = NodeProcesses::start(OF_PROCESSES, &setups, &["--lease", &lease])?;
     let running: Vec<Running> = nodes
         .ids_and_pids()
         .zip(&setups)
-        .map(|((id, pid), setup)| Running { id, pid, endpoint: setup.clients.clone() })
+        .map(|((id, pid), setup)| {
+            let http = setup.http.clone().unwrap_or_default();
+            Running { id, pid, endpoint: setup.clients.clone(), http }
+        })
         .collect();
     until_usable(&mut nodes, &running, keyring).await?;
     Ok((nodes, running))
@@ -203,13 +217,13 @@ const TRIES: u32 = 5;
 
 const NO_PORT: &str = "cannot listen at any port of 127.0.0.1";
 
-/// Ports for the clients of so many nodes: the usual ones if they are free, otherwise whatever is.
-async fn for_clients(nodes: u32) -> Result<Vec<TcpListener>> {
-    let mut listeners = Vec::new();
-    for port in USUAL_PORTS.take(nodes as usize) {
+/// Ports for so many nodes: the usual ones if they are free, otherwise whatever is.
+async fn listeners(nodes: u32, usual: Range<u16>) -> Result<Vec<TcpListener>> {
+    let (mut listeners, most) = (Vec::new(), usual.len());
+    for port in usual.take(nodes as usize) {
         listeners.extend(TcpListener::bind(("127.0.0.1", port)).await);
     }
-    if listeners.len() != (nodes as usize).min(USUAL_PORTS.len()) {
+    if listeners.len() != (nodes as usize).min(most) {
         listeners.clear();
     }
     while listeners.len() < nodes as usize {
@@ -226,8 +240,8 @@ fn ready(arguments: &Arguments, running: &[Running], keyring: Option<&Keyring>) 
     let count = running.len();
     let what = if count == 1 { "A node is".to_string() } else { format!("A cluster of {count} nodes is") };
     output::announce(format_args!("{what} ready. Ctrl-C ends it and discards its state.\n\n"));
-    for Running { id, pid, endpoint } in running {
-        output::announce(format_args!("  node {id}  {endpoint}  (process {pid})\n"));
+    for Running { id, pid, endpoint, http } in running {
+        output::announce(format_args!("  node {id}  {endpoint}  http {http}  (process {pid})\n"));
     }
     let endpoints: Vec<&str> = running.iter().map(|node| &node.endpoint[..]).collect();
     let usual = USUAL_PORTS.map(|port| format!("127.0.0.1:{port}"));
@@ -248,6 +262,13 @@ fn ready(arguments: &Arguments, running: &[Running], keyring: Option<&Keyring>) 
            tokenwood run gpu --slots 2 -- sleep 10   # two at a time: start three\n  \
            tokenwood locks                           # holders and waiters\n"
     ));
+    if let Some(first) = running.first() {
+        let curl = keyring
+            .map_or_else(|| format!("curl http://{}", first.http), |keyring| keyring.curl(&first.http));
+        output::announce(format_args!("  {curl}/v1/locks/backup/acquire -d ''   # the same by HTTP\n"));
+        let scheme = if keyring.is_some() { "https" } else { "http" };
+        output::announce(format_args!("\nIn a browser: {scheme}://{}/ui/\n", first.http));
+    }
     if let Some(keyring) = keyring {
         output::announce(format_args!(
             "\nThe token is that of 'admin', who may do everything; it is shown this once. Keys and certificates are in\n{}, \
@@ -271,7 +292,7 @@ fn alias(program: &Path, search: &OsStr) -> Option<String> {
 fn write_ready_file(file: &Path, running: &[Running], keyring: Option<&Keyring>) -> Result<()> {
     let nodes: Vec<_> = running
         .iter()
-        .map(|node| json!({ "id": node.id, "pid": node.pid, "endpoint": node.endpoint }))
+        .map(|node| json!({ "id": node.id, "pid": node.pid, "endpoint": node.endpoint, "http": node.http }))
         .collect();
     let cannot = || format!("cannot write {}", file.display());
     let unfinished = file.with_extension("unfinished");

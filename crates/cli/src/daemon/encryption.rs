@@ -1,12 +1,14 @@
 //! How a node encrypts: its files and flags, what is refused, and files that are read again when they change.
 
 use std::fmt;
+use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use node::{Encryption, reach};
+use node::{Encryption, OnFirstToken, reach};
 use security::{Credentials, Files, Holder};
 use serde::Deserialize;
 use serde_json::json;
@@ -14,11 +16,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::{error, info, warn};
 
 use crate::daemon::node_file::{NodeFile, Settings};
+use crate::terminal::output;
 
 /// How often files are looked at.
 const LOOK: Duration = Duration::from_secs(5);
 /// From so long before a certificate ends, every day is a warning.
-const WARNING: Duration = Duration::from_secs(14 * 24 * 3600);
+pub(crate) const CERTIFICATE_ENDS_SOON: Duration = Duration::from_secs(14 * 24 * 3600);
 /// How often that is said.
 const WARN_AGAIN: Duration = Duration::from_secs(24 * 3600);
 
@@ -39,6 +42,10 @@ pub(crate) struct EncryptionArguments {
     /// a cluster that runs), or none (off) [default: required with a certificate, otherwise off]
     #[arg(long, value_enum, env = "TOKENWOOD_ENCRYPTION", hide_possible_values = true)]
     encryption: Option<Mode>,
+    /// In a new cluster: only callers with rights may do anything (on), or everything is allowed until 'tokenwood auth on' (off).
+    /// With on, the founder has the token of the principal 'admin' [default: on if all connections are encrypted]
+    #[arg(long, value_enum, env = "TOKENWOOD_RIGHTS", hide_possible_values = true)]
+    rights: Option<Rights>,
     /// Let other machines connect without encryption: anyone on the network can then read and forge everything
     #[arg(long, env = "TOKENWOOD_INSECURE", value_parser = clap::builder::FalseyValueParser::new(), action = clap::ArgAction::SetTrue)]
     insecure: bool,
@@ -59,6 +66,16 @@ pub(crate) enum Mode {
     Required,
 }
 
+/// Whether a new cluster begins with rights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Rights {
+    /// Only callers with rights may do anything.
+    On,
+    /// Everything is allowed.
+    Off,
+}
+
 impl Mode {
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -76,6 +93,7 @@ pub(crate) struct Choice {
     pub(crate) ca: Option<PathBuf>,
     pub(crate) certificate: Option<PathBuf>,
     pub(crate) key: Option<PathBuf>,
+    pub(crate) rights: Rights,
     pub(crate) insecure: bool,
     pub(crate) socket: Option<PathBuf>,
 }
@@ -92,8 +110,11 @@ impl EncryptionArguments {
         };
         let certificate = path(&self.certificate, |file| &file.certificate);
         let usual = if certificate.is_some() { Mode::Required } else { Mode::Off };
+        let mode = self.encryption.or(file.encryption).or(kept.encryption).unwrap_or(usual);
+        let usual = if mode == Mode::Required { Rights::On } else { Rights::Off };
         Choice {
-            mode: self.encryption.or(file.encryption).or(kept.encryption).unwrap_or(usual),
+            mode,
+            rights: self.rights.or(file.rights).or(kept.rights).unwrap_or(usual),
             ca: path(&self.ca, |file| &file.ca),
             key: path(&self.key, |file| &file.key),
             certificate,
@@ -134,12 +155,35 @@ pub(crate) fn load(settings: &Settings) -> Result<Encryption> {
     })
 }
 
+/// What becomes of the first token, if this node founds a cluster whose rights are on from the beginning. At a terminal it is
+/// printed, once. Elsewhere output may be kept where others can read it, so the token stays in its file.
+pub(crate) fn on_first_token(choice: &Choice) -> Option<OnFirstToken> {
+    if choice.rights == Rights::Off {
+        return None;
+    }
+    Some(Box::new(|secret, file| {
+        let what = "Rights are on. The token of the principal 'admin', who may do everything";
+        if io::stdout().is_terminal() {
+            let text = secret.reveal();
+            output::announce(format_args!("{what}. It is shown now and never again:\n\n  {text}\n\n"));
+            if let Err(error) = fs::remove_file(file) {
+                warn!(target: "tokenwood", "remove {} yourself, the token is in it: {error}", file.display());
+            }
+        } else {
+            output::announce(format_args!("{what}, is in {}\n", file.display()));
+        }
+    }))
+}
+
 /// Without encryption, only this machine may connect, unless that was said.
 fn refuse_plain_text(settings: &Settings) -> Result<()> {
     if settings.encryption.insecure {
         return Ok(());
     }
-    for (what, address) in [("peers", &settings.listen), ("clients", &settings.clients)] {
+    let http = settings.http.iter().map(|http| ("HTTP", http));
+    for (what, address) in
+        [("peers", &settings.listen), ("clients", &settings.clients)].into_iter().chain(http)
+    {
         if !reach::is_loopback(&address.to_string()) {
             bail!(
                 "other machines could connect to {address} ({what}) without encryption, and read and forge everything. Make \
@@ -190,7 +234,7 @@ fn warn_of_end(credentials: &Credentials, warned: &mut Option<SystemTime>) {
     let (expiry, now) = (credentials.expires(), SystemTime::now());
     let left = expiry.at.duration_since(now).unwrap_or_default();
     let lately = warned.is_some_and(|at| now.duration_since(at).is_ok_and(|passed| passed < WARN_AGAIN));
-    if left > WARNING || lately {
+    if left > CERTIFICATE_ENDS_SOON || lately {
         return;
     }
     *warned = Some(now);
@@ -207,7 +251,7 @@ fn warn_of_end(credentials: &Credentials, warned: &mut Option<SystemTime>) {
 /// As the lines of a file that say the same; nothing, if all of it is as usual.
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Choice { mode, ca, certificate, key, insecure, socket } = self;
+        let Choice { mode, ca, certificate, key, rights, insecure, socket } = self;
         let files = [("ca", ca), ("certificate", certificate), ("key", key), ("socket", socket)];
         for (name, file) in files.into_iter().filter_map(|(name, file)| Some((name, file.as_ref()?))) {
             // Strings in TOML are written as in JSON.
@@ -215,6 +259,9 @@ impl fmt::Display for Choice {
         }
         if *mode != Mode::Off {
             writeln!(f, "encryption = {}", json!(mode.name()))?;
+        }
+        if *mode != Mode::Off || *rights == Rights::On {
+            writeln!(f, "rights = {}", json!(if *rights == Rights::On { "on" } else { "off" }))?;
         }
         if *insecure {
             writeln!(f, "insecure = true")?;

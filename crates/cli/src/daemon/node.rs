@@ -84,6 +84,9 @@ pub(crate) struct Arguments {
     /// this machine, the host of this member with that port]
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_ADVERTISE")]
     advertise: Option<Address>,
+    /// Where to listen for HTTP: JSON for programs in any language, events, health [default: as at the last start, or not at all]
+    #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_HTTP_LISTEN")]
+    http: Option<Address>,
     /// The length of node leases in a new cluster: what the clients of a dead node held is free again about that much later,
     /// and a node that cannot reach the others for that long loses what its clients hold [default: 3s]
     #[arg(long, env = "TOKENWOOD_LEASE")]
@@ -193,6 +196,7 @@ fn settings(arguments: &Arguments) -> Result<(Settings, Said)> {
         reached_at,
         clients,
         advertise,
+        http: arguments.http.clone().or(file.http).or(kept.http),
         lease,
         linger: length(arguments.linger, file.linger, 10),
         keep_idle: length(arguments.keep_idle, file.keep_idle, 10),
@@ -241,6 +245,10 @@ async fn serve(mut settings: Settings, kept: Said, invitation: Option<Invitation
     fail_stop::watch(hearts.clone()).context("cannot start the thread of the watchdog")?;
     let for_peers = listen(&settings.listen, "peers").await?;
     let for_clients = listen(&settings.clients, "clients").await?;
+    let for_http = match &settings.http {
+        Some(http) => Some(listen(http, "HTTP").await?),
+        None => None,
+    };
     let unknown = "the address of a socket is not known";
     let listens = (for_peers.local_addr().context(unknown)?, for_clients.local_addr().context(unknown)?);
     let addresses = settings.addresses().with_ports(listens.0, listens.1)?;
@@ -264,6 +272,7 @@ async fn serve(mut settings: Settings, kept: Said, invitation: Option<Invitation
             (config.linger, config.keep_idle, config.limits) = (linger, keep_idle, limits);
         }),
         encryption,
+        on_first_token: encryption::on_first_token(&settings.encryption),
         local_socket: settings.encryption.socket.clone(),
         sockets: node::Sockets::OwnThread,
         on_failure: fail_stop::on_failure(),
@@ -271,9 +280,16 @@ async fn serve(mut settings: Settings, kept: Said, invitation: Option<Invitation
     };
     let host = Host::start(config, for_peers, for_clients).await?;
     settings.set_addresses(addresses);
+    let mut also = String::new();
+    if let Some(listener) = for_http {
+        let at = listener.local_addr().context(unknown)?;
+        settings.http = Some(at.to_string().parse().map_err(anyhow::Error::msg)?);
+        also = format!(", at {at} for HTTP");
+        tokio::spawn(http_door::serve(host.clone(), listener));
+    }
     keep(&settings, founds);
     output::announce(format_args!(
-        "node {} listens at {} for peers, at {} for clients\n",
+        "node {} listens at {} for peers, at {} for clients{also}\n",
         settings.id, settings.listen, listens.1
     ));
     tokio::select! {

@@ -13,7 +13,7 @@ use serde_json::json;
 use service::limits::Limits;
 
 use crate::daemon::addresses::Addresses;
-use crate::daemon::encryption::{Choice, Mode};
+use crate::daemon::encryption::{Choice, Mode, Rights};
 use crate::daemon::log::{Format, Threshold};
 use crate::locks::endpoints::duration;
 
@@ -28,6 +28,7 @@ pub(crate) struct NodeFile {
     pub(crate) reached_at: Option<Address>,
     pub(crate) clients: Option<Address>,
     pub(crate) advertise: Option<Address>,
+    pub(crate) http: Option<Address>,
     pub(crate) lease: Option<Length>,
     pub(crate) linger: Option<Length>,
     pub(crate) keep_idle: Option<Length>,
@@ -37,6 +38,7 @@ pub(crate) struct NodeFile {
     pub(crate) certificate: Option<PathBuf>,
     pub(crate) key: Option<PathBuf>,
     pub(crate) encryption: Option<Mode>,
+    pub(crate) rights: Option<Rights>,
     pub(crate) insecure: Option<bool>,
     pub(crate) socket: Option<PathBuf>,
     pub(crate) limits: Option<Limits>,
@@ -155,6 +157,7 @@ pub(crate) struct Settings {
     pub(crate) reached_at: Address,
     pub(crate) clients: Address,
     pub(crate) advertise: Option<Address>,
+    pub(crate) http: Option<Address>,
     pub(crate) lease: Length,
     pub(crate) linger: Length,
     pub(crate) keep_idle: Length,
@@ -200,6 +203,9 @@ impl fmt::Display for Settings {
                 "# Where clients on other machines reach this node.\nadvertise = {}\n",
                 text(advertise)
             )?;
+        }
+        if let Some(http) = &self.http {
+            writeln!(f, "# Where to listen for HTTP.\nhttp = {}\n", text(http))?;
         }
         writeln!(f, "# The length of node leases in a new cluster.\nlease = {}\n", text(&self.lease))?;
         writeln!(f, "# How long an idle token stays where it was used last before it goes home.")?;

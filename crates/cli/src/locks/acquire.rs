@@ -1,12 +1,13 @@
 //! `tokenwood acquire`, `renew` and `release`: locks for scripts, held without a program that stays.
 
+use std::io::stdin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use rustix::process::getppid;
 use serde_json::{Value, json};
-use tokenwood::{Detached, Error, GrantAgain};
+use tokenwood::{Detached, Error, GrantAgain, NotAGrant};
 
 use crate::locks::access_arguments::AccessArguments;
 use crate::locks::cluster::Asking;
@@ -46,8 +47,8 @@ pub(crate) struct AcquireArguments {
 /// Exit code 76: the grant is no longer held.
 #[derive(Args)]
 pub(crate) struct RenewArguments {
-    /// The grant that 'tokenwood acquire' printed
-    grant: Detached,
+    /// The grant that 'tokenwood acquire' printed; - reads it from standard input, where no other user of the machine sees it
+    grant: String,
     #[command(flatten)]
     shown: Shown,
     #[command(flatten)]
@@ -61,7 +62,7 @@ pub(crate) struct RenewArguments {
 /// --force no client holds the lock.
 #[derive(Args)]
 pub(crate) struct ReleaseArguments {
-    /// The grant that 'tokenwood acquire' printed; with --force the name of a lock
+    /// The grant that 'tokenwood acquire' printed, or - to read it from standard input; with --force the name of a lock
     #[arg(value_name = "GRANT|NAME")]
     what: String,
     /// Revoke the lock from its holder; the node logs the address that ordered it
@@ -111,10 +112,11 @@ fn script() -> Process {
 }
 
 pub(crate) fn renew(arguments: &RenewArguments) -> Result<u8> {
-    match runtime()?.block_on(arguments.grant.renew(&arguments.access.access()?)) {
+    let grant = grant(&arguments.grant).map_err(anyhow::Error::msg)?;
+    match runtime()?.block_on(grant.renew(&arguments.access.access()?)) {
         Ok(left) => {
-            let facts = vec![("fence", json!(arguments.grant.fence()))];
-            arguments.shown.say(facts, &arguments.grant, left);
+            let facts = vec![("fence", json!(grant.fence()))];
+            arguments.shown.say(facts, &grant, left);
             Ok(0)
         }
         Err(error) => not_held(error),
@@ -127,16 +129,29 @@ pub(crate) fn release(arguments: &ReleaseArguments) -> Result<u8> {
         let grant_again = if *now { GrantAgain::AtOnce } else { GrantAgain::WhenSafe };
         return force::force(what, *slot, grant_again, asking);
     }
-    let grant: Detached = what.parse()?;
+    let grant = grant(what).map_err(anyhow::Error::msg)?;
     match runtime()?.block_on(grant.release(&asking.access()?)) {
         Ok(()) => {
             if asking.format == Format::Json {
-                json::say(Schema::Release, &json!({ "released": true, "grant": what }));
+                json::say(Schema::Release, &json!({ "released": true, "grant": grant.to_string() }));
             }
             Ok(0)
         }
         Err(error) => not_held(error),
     }
+}
+
+/// Reads a grant, from standard input if it is named there.
+fn grant(text: &str) -> Result<Detached, String> {
+    let mut line = String::new();
+    let text = match text {
+        "-" => {
+            stdin().read_line(&mut line).map_err(|error| format!("cannot read standard input: {error}"))?;
+            line.trim()
+        }
+        text => text,
+    };
+    text.parse().map_err(|error: NotAGrant| error.to_string())
 }
 
 /// A refusal says that the grant is no longer held. Without an answer that is not known.

@@ -88,9 +88,15 @@ enum Subject {
         /// Open sessions, at each node; for principals only
         #[arg(long)]
         sessions: Option<u64>,
-        /// Requests that hold or wait, at each node
+        /// Names that are held or waited for, at each node; of a namespace also those defined in the cluster
         #[arg(long)]
-        requests: Option<u64>,
+        names: Option<u64>,
+        /// Requests that wait, at each node
+        #[arg(long)]
+        waiters: Option<u64>,
+        /// Slots that are held or waited for, at each node
+        #[arg(long)]
+        slots: Option<u64>,
         #[command(flatten)]
         asking: Asking,
     },
@@ -200,12 +206,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         Subject::Unbar { principal, asking } => {
             done(asking, &Change::Bar { principal: principal.as_str().into(), barred: false })
         }
-        Subject::Quota { of, sessions, requests, asking } => {
+        Subject::Quota { of, sessions, names, waiters, slots, asking } => {
             let of = match of.strip_suffix('/') {
                 Some(namespace) => QuotaOf::Namespace(namespace.into()),
                 None => QuotaOf::Principal(of.as_str().into()),
             };
-            done(asking, &Change::SetQuota { of, quota: Quota { sessions: *sessions, requests: *requests } })
+            let quota = Quota { sessions: *sessions, names: *names, waiters: *waiters, slots: *slots };
+            done(asking, &Change::SetQuota { of, quota })
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::Ipv6Addr;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
+pub(crate) use service::duration;
 use tokenwood::{Access, Error};
 
 use crate::locks::access_arguments::AccessArguments;
@@ -134,36 +134,6 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
         .context("cannot start threads")
 }
 
-/// Reads a length of time: `500ms`, `10s`, `1.5m`, `1h30m`, `2d`; a number alone is in seconds.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong =
-        || format!("'{text}' is not a length of time: write 500ms, 10s, 1h30m or 2d; 10 is 10 seconds");
-    let (mut rest, mut seconds) = (text, 0.0);
-    while !rest.is_empty() {
-        let digits =
-            rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
-        let (number, from_unit) = rest.split_at(digits);
-        let letters = from_unit.find(|letter: char| letter.is_ascii_digit()).unwrap_or(from_unit.len());
-        let (unit, next) = from_unit.split_at(letters);
-        let number: f64 = number.parse().map_err(|_| wrong())?;
-        seconds += number
-            * match unit {
-                "ms" => 0.001,
-                "s" => 1.0,
-                "m" | "min" => 60.0,
-                "h" => 3600.0,
-                "d" => 86_400.0,
-                "" if rest == text => 1.0,
-                _ => return Err(wrong()),
-            };
-        rest = next;
-    }
-    if text.is_empty() {
-        return Err(wrong());
-    }
-    Duration::try_from_secs_f64(seconds).map_err(|_| format!("'{text}' is too long"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,20 +188,5 @@ mod tests {
         assert!(!format!("{refused:#}").contains("is a cluster running"), "{refused:#}");
         let nothing = unreached(tried(tokenwood::NoAnswer::Closed));
         assert!(format!("{nothing:#}").contains("is a cluster running"), "{nothing:#}");
-    }
-
-    #[test]
-    fn lengths_of_time() {
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
-        assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5400)));
-        assert_eq!(duration("1d"), Ok(Duration::from_secs(86_400)));
-        assert_eq!(duration("1m500ms"), Ok(Duration::from_millis(60_500)));
-        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
-        assert_eq!(duration("0.5"), Ok(Duration::from_millis(500)));
-        for bad in ["", "s", "10 s", "-1s", "1e400s", "1x", "1h30", "..5s", "1.2.3s"] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
     }
 }

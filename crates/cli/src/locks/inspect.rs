@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use service::Definition;
 use service::core::{Held, Listing};
 
-use crate::locks::cluster::{Answered, Asking, Trouble};
+use crate::locks::cluster::{Asking, Trouble};
 use crate::locks::list::{client_at, client_cells, kind};
 use crate::terminal::format::Format;
 use crate::terminal::output::say;
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 }
 
 /// What all nodes together know of a name.
-struct Found<'a> {
+pub(crate) struct Found<'a> {
     name: &'a str,
     home: Option<u32>,
     definition: Option<Definition>,
@@ -54,7 +54,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         let name = arguments.name.clone();
         async move { admin.inspect(&name).await }
     })?;
-    let found = Found::gather(&arguments.name, &answers.nodes);
+    let told = answers.nodes.iter().filter_map(|answered| {
+        let (home, listings) = answered.answer.as_ref().ok()?;
+        Some((answered.id, *home, &listings[..]))
+    });
+    let found = Found::gather(&arguments.name, told);
     if arguments.asking.format == Format::Json {
         json::say(Schema::Inspect, &Inspected { found: found.as_json(), trouble: answers.trouble() });
     } else {
@@ -64,14 +68,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 impl<'a> Found<'a> {
-    fn gather(name: &'a str, answers: &'a [Answered<(u32, Vec<Listing>)>]) -> Found<'a> {
+    /// From what nodes know: each with its id, the home of the name, and its listings.
+    pub(crate) fn gather(
+        name: &'a str,
+        answers: impl Iterator<Item = (u32, u32, &'a [Listing])>,
+    ) -> Found<'a> {
         let mut home = None;
         let mut listings: Vec<(u32, &Listing)> = Vec::new();
-        for answered in answers {
-            if let Ok((found, here)) = &answered.answer {
-                home = Some(*found);
-                listings.extend(here.iter().map(|listing| (answered.id, listing)));
-            }
+        for (node, found, here) in answers {
+            home = Some(found);
+            listings.extend(here.iter().map(|listing| (node, listing)));
         }
         // The home decides what the name stands for; other nodes may be behind for a moment.
         let at_home = listings.iter().find(|(node, _)| Some(*node) == home);
@@ -89,43 +95,58 @@ impl<'a> Found<'a> {
         Found { name, home, definition, tokens, holders, waiters }
     }
 
-    /// Prints it for people. That no client uses the name is said only if all nodes have answered.
+    /// Prints it for people.
     fn say(&self, complete: bool) {
+        self.lines(complete).iter().for_each(|line| say!("{line}"));
+        let rows = self.rows();
+        if !rows.is_empty() {
+            say!();
+            table::print(&rows);
+        }
+    }
+
+    /// What there is to say beside the clients. That no client uses the name is said only if all nodes have answered.
+    pub(crate) fn lines(&self, complete: bool) -> Vec<String> {
         let home = self.home.map_or_else(String::new, |home| format!("at home at node {home}"));
         let Some(definition) = self.definition else {
             let used = if complete { "no client uses it" } else { "not in use at the nodes that answered" };
-            say!("{}: {used}; {home}", self.name);
-            return;
+            return vec![format!("{}: {used}; {home}", self.name)];
         };
-        say!("{}: {definition}, {home}", self.name);
+        let mut lines = vec![format!("{}: {definition}, {home}", self.name)];
         let tokens: Vec<u32> = self.tokens.keys().copied().collect();
         let nodes: BTreeMap<u32, Vec<u32>> = tokens.iter().fold(BTreeMap::new(), |mut nodes, slot| {
             nodes.entry(self.tokens[slot].0).or_insert_with(Vec::new).push(*slot);
             nodes
         });
         for (node, slots) in &nodes {
-            say!("{} at node {node}", tokens_in_words(definition, slots));
+            lines.push(format!("{} at node {node}", tokens_in_words(definition, slots)));
         }
         let missing: Vec<u32> =
             (0..kind(definition).1).filter(|slot| !self.tokens.contains_key(slot)).collect();
         if !missing.is_empty() {
-            say!("{} between nodes, or at one that does not answer", tokens_in_words(definition, &missing));
+            let missing = tokens_in_words(definition, &missing);
+            lines.push(format!("{missing} between nodes, or at one that does not answer"));
         }
         for (slot, (_, waiting)) in self.tokens.iter().filter(|(_, (_, waiting))| !waiting.is_empty()) {
             let nodes: Vec<String> = waiting.iter().map(|node| format!("node {node}")).collect();
-            say!("{} promised to {}", tokens_in_words(definition, &[*slot]), nodes.join(", then to "));
+            let token = tokens_in_words(definition, &[*slot]);
+            lines.push(format!("{token} promised to {}", nodes.join(", then to ")));
         }
+        if self.holders.is_empty() && self.waiters.is_empty() && complete {
+            lines.push("No client holds it or waits for it.".to_string());
+        }
+        lines
+    }
+
+    /// Holders and waiters in a table; nothing if there are none.
+    pub(crate) fn rows(&self) -> Vec<Vec<String>> {
         if self.holders.is_empty() && self.waiters.is_empty() {
-            if complete {
-                say!("No client holds it or waits for it.");
-            }
-            return;
+            return Vec::new();
         }
-        say!();
         let heading = ["does", "slot", "fence", "for", "node", "who"].map(str::to_string).to_vec();
         let clients = self.holders.iter().chain(&self.waiters);
         let rows = clients.map(|(node, client)| client_cells(*node, client).to_vec());
-        table::print(&[heading].into_iter().chain(rows).collect::<Vec<_>>());
+        [heading].into_iter().chain(rows).collect()
     }
 
     fn as_json(&self) -> Value {

@@ -96,7 +96,8 @@ fn command(word: &str, invitation: &Invitation, cluster: &Cluster, encrypted: bo
     } else {
         String::new()
     };
-    let mut command = format!("tokenwood node --data tokenwood-{id}{files} --join {word}");
+    // The invitation is a secret, and all users of a machine see the arguments of its commands.
+    let mut command = format!("TOKENWOOD_JOIN={word} tokenwood node --data tokenwood-{id}{files}");
     if invitation.nodes.values().all(|address| reach::is_loopback(address)) {
         let mut taken = Vec::new();
         let used = |addresses: &mut dyn Iterator<Item = &String>, usual: u16| {

@@ -8,13 +8,14 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
-use service::core::{Held, Listing, Status};
+use service::core::{Held, Listing};
 use service::protocol::PeerStatus;
 use service::{Definition, Want};
 use tokenwood::label::Label;
 use tokenwood::{Filter, Grant, NodeStatus};
 use tokio::time::timeout;
 
+use crate::daemon::encryption::CERTIFICATE_ENDS_SOON;
 use crate::locks::cluster::{Answered, Answers, Asking, Trouble};
 use crate::locks::endpoints::{duration, runtime};
 use crate::locks::holders::{time_in_words, who};
@@ -52,7 +53,8 @@ pub(crate) struct ListArguments {
 /// Nodes are not asked more often than this.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 
-fn pause(text: &str) -> Result<Duration, String> {
+/// Reads how often nodes are asked.
+pub(crate) fn pause(text: &str) -> Result<Duration, String> {
     let pause = duration(text)?;
     if pause < SHORTEST_PAUSE { Err("look at most ten times a second: 100ms".to_string()) } else { Ok(pause) }
 }
@@ -239,9 +241,7 @@ pub(crate) fn status(asking: &Asking) -> Result<u8> {
     for answered in &answers.nodes {
         let mut row = vec![answered.id.to_string(), answered.place().to_string()];
         match &answered.answer {
-            Ok(NodeStatus { node, members }) => {
-                row.extend(status_cells(node, members, answered.has_lapsed()));
-            }
+            Ok(status) => row.extend(status_cells(status, answered.has_lapsed())),
             Err(why) => row.push(format!("no answer: {why}")),
         }
         rows.push(row);
@@ -278,6 +278,7 @@ fn status_json(answered: &Answered<NodeStatus>) -> Value {
         "lease_left_seconds": answered.lease.map(|left| left.as_secs_f64()),
         "status": told.map(|told| &told.node),
         "members": told.map(|told| told.members.iter().map(member_json).collect::<Vec<_>>()),
+        "certificate_left_seconds": told.and_then(|told| told.certificate_left).map(|left| left.as_secs_f64()),
         "error": answered.answer.as_ref().err(),
     })
 }
@@ -287,7 +288,8 @@ fn member_json(member: &PeerStatus) -> Value {
     json!({ "node": member.id, "endpoint": member.endpoint, "unreachable_seconds": seconds })
 }
 
-fn status_cells(status: &Status, members: &[PeerStatus], lapsed: bool) -> Vec<String> {
+fn status_cells(status: &NodeStatus, lapsed: bool) -> Vec<String> {
+    let NodeStatus { node: status, members, certificate_left } = status;
     let counts = status.counts;
     let numbers = [
         status.sessions as u64,
@@ -301,10 +303,15 @@ fn status_cells(status: &Status, members: &[PeerStatus], lapsed: bool) -> Vec<St
         .iter()
         .filter_map(|member| Some(format!("{} for {:.0} s", member.id, member.unreachable?.as_secs_f64())))
         .collect();
-    let state = match (lapsed, missed.is_empty()) {
+    let mut state = match (lapsed, missed.is_empty()) {
         (true, _) => "no lease: grants nothing".to_string(),
         (false, true) => "reaches all".to_string(),
         (false, false) => format!("cannot reach {}", missed.join(", ")),
     };
+    match certificate_left.filter(|left| *left < CERTIFICATE_ENDS_SOON) {
+        Some(Duration::ZERO) => state += "; its certificate has ended",
+        Some(left) => state += &format!("; its certificate ends in {}", time_in_words(left)),
+        None => {}
+    }
     [state].into_iter().chain(numbers.map(table::grouped)).collect()
 }

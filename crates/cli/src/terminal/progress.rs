@@ -115,7 +115,7 @@ impl Progress {
 }
 
 /// A number in a few characters.
-fn short(number: f64) -> String {
+pub(crate) fn short(number: f64) -> String {
     let scales = [(1e9, " G"), (1e6, " M"), (1e4, " k")];
     let Some((from, unit)) = scales.into_iter().find(|(from, _)| number >= *from) else {
         return format!("{number:.0}");

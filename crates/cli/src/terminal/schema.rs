@@ -57,6 +57,7 @@ schemas! {
     Locks: "locks", 1;
     Inspect: "inspect", 1;
     Watch: "watch", 1;
+    Top: "top", 1;
     Grant: "grant", 1;
     Release: "release", 1;
     ForceRelease: "force-release", 1;
@@ -85,6 +86,8 @@ schemas! {
     Storm: "storm", 1;
     Ordeal: "ordeal", 1;
     OrdealScenarios: "ordeal-scenarios", 1;
+    Conformance: "conformance", 1;
+    ConformanceCase: "conformance-case", 1;
     Swarm: "swarm", 1;
     SwarmExhaustive: "swarm-exhaustive", 1;
     SwarmDefects: "swarm-defects", 1;

@@ -39,7 +39,8 @@ pub(crate) fn flowed(text: &str, blanks: usize) -> String {
     broken(text, width, blanks).join("\n")
 }
 
-fn lines(rows: &[Vec<String>], keys: usize, width: Option<usize>) -> Vec<String> {
+/// The lines of such a table for a screen of this width.
+pub(crate) fn lines(rows: &[Vec<String>], keys: usize, width: Option<usize>) -> Vec<String> {
     let all: Vec<usize> = (0..rows.iter().map(Vec::len).max().unwrap_or(0)).collect();
     let natural = widths(rows, &all, |cell| cell.chars().count());
     let Some(width) = width.filter(|width| total(&natural) > *width) else {
@@ -144,7 +145,7 @@ fn aligned(rows: &[Vec<String>], columns: &[usize], widths: &[usize]) -> Vec<Str
 
 /// A text in lines of at most this width, broken between words; words that are longer are cut. Lines after the first
 /// begin with so many blanks.
-fn broken(text: &str, width: usize, blanks: usize) -> Vec<String> {
+pub(crate) fn broken(text: &str, width: usize, blanks: usize) -> Vec<String> {
     let width = width.max(1);
     let blanks = " ".repeat(if blanks < width { blanks } else { 0 });
     let (mut lines, mut rest, mut start) = (Vec::new(), text.trim_end(), "");

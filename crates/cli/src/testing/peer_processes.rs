@@ -64,7 +64,7 @@ impl Servers {
 }
 
 fn tokenwood() -> Result<Option<(Servers, Vec<Peer>)>> {
-    let ports = free_ports(2 * SERVERS)?;
+    let ports = transport::loopback::addresses(2 * SERVERS)?;
     let setup = |ports: &[String]| NodeSetup {
         reached_at: ports[0].clone(),
         peers: ports[0].clone(),

@@ -7,6 +7,7 @@ use algorithms::Property;
 use algorithms::trace::Trace;
 use anyhow::{Context, Result};
 use checker::{Finding, Stopped, Symmetry, Verdict};
+use player::trace_file;
 use serde_json::{Value, json};
 
 use crate::terminal::format::Format;
@@ -15,7 +16,6 @@ use crate::terminal::table::{self, count, grouped};
 use crate::workbench::check::Checked;
 use crate::workbench::memory;
 use crate::workbench::trace::print_steps;
-use crate::workbench::trace_file;
 
 /// Saves a trace: the whole file, or nothing.
 pub(crate) fn save(trace: &Trace, file: &Path) -> Result<()> {

@@ -8,6 +8,7 @@ use algorithms::trace::Trace;
 use algorithms::{Setting, Step};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
+use player::trace_file;
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,7 +19,6 @@ use crate::terminal::output::{self, say};
 use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
 use crate::workbench::record_file::Record;
-use crate::workbench::trace_file;
 
 /// Replay a trace that a check saved, or the record of a run over sockets, and print it step by step.
 ///

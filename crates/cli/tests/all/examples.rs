@@ -58,8 +58,11 @@ impl Planned {
     fn needs_cluster(&self) -> bool {
         let for_clusters = [
             "run", "acquire", "release", "renew", "locks", "inspect", "watch", "status", "members", "define",
-            "resize", "health", "auth", "audit",
+            "resize", "health", "auth", "audit", "top", "ui",
         ];
+        if self.command.contains("$DOOR") {
+            return true;
+        }
         let words: Vec<&str> = self.command.split_whitespace().collect();
         let pairs = words.windows(2).filter(|pair| pair[0].ends_with("tokenwood"));
         self.is_run_here() && pairs.into_iter().any(|pair| for_clusters.contains(&pair[1]))
@@ -167,6 +170,8 @@ fn run_page(page: Page) -> (usize, Vec<String>) {
     if let Some(cluster) = &cluster {
         // Where no node is named, the first is asked, as at the addresses that are the default.
         shell.env("TOKENWOOD_ENDPOINTS", &cluster.endpoints[0]).env("other", &cluster.endpoints[1]);
+        let door = format!("http://{}", cluster.ready["nodes"][0]["http"].as_str().unwrap());
+        shell.env("DOOR", &door).env("TOKENWOOD_HTTP", door);
         for (node, endpoint) in cluster.endpoints.iter().enumerate() {
             script = script.replace(&format!("127.0.0.1:{}", 7710 + node), endpoint);
         }

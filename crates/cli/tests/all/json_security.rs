@@ -52,7 +52,7 @@ const CHANGES: [(&[&str], &str, &str, &str); 10] = [
     (&["rule", "add", "*", "", "read"], "rule_added", "prefix", r#""""#),
     (&["rule", "remove", "*", ""], "rule_removed", "who", r#""*""#),
     (&["quota", "ci/build", "--sessions", "9"], "quota_set", "sessions", "9"),
-    (&["quota", "team/", "--requests", "8"], "quota_set", "namespace", r#""team/""#),
+    (&["quota", "team/", "--slots", "8", "--names", "7"], "quota_set", "namespace", r#""team/""#),
     (&["quota", "ci/build"], "quota_removed", "principal", r#""ci/build""#),
     (&["bar", "ci/left"], "barred", "principal", r#""ci/left""#),
     (&["bar", "ci/other"], "barred", "principal", r#""ci/other""#),
@@ -84,7 +84,7 @@ fn what_a_secured_cluster_says_is_as_its_schemas_say() {
     let rights = auth(&["list"], "tokenwood.auth-rights/1");
     assert_eq!((&rights["on"], &rights["barred"][0]), (&true.into(), &"ci/left".into()));
     assert_eq!(
-        (&rights["groups"][0]["principals"][0], &rights["quotas"][0]["requests"]),
+        (&rights["groups"][0]["principals"][0], &rights["quotas"][0]["slots"]),
         (&"ci/build".into(), &8.into())
     );
     assert_eq!(auth(&["token", "list"], "tokenwood.auth-tokens/1")["tokens"], rights["tokens"]);

@@ -59,6 +59,9 @@ on 1 members > alone-members.out 2>&1 || echo "exit $?" >> alone-members.out
 on 1 status > alone-status.out 2>&1 || echo "exit $?" >> alone-status.out
 on 1 health > alone-health.out 2>&1 || echo "exit $?" >> alone-health.out
 for i in 2 3; do start $i $(echo "${found#tokenwood node }" | sed "s/--id 0/--id $((i - 1))/; s/node-0/node-$((i - 1))/g"); done
+# The founder says where the token of the principal 'admin' is.
+until_so "the first token" grep -q "is in /var/lib/tokenwood/admin-token" node1.out
+export TOKENWOOD_TOKEN=$(cat machine1/lib/tokenwood/admin-token)
 for i in 1 2 3; do until_so "three members at $i" members_are $i 3; done
 
 # Status from each; a lock on one is seen from the others.
@@ -81,7 +84,9 @@ until_so "three members again" members_are 1 3
 # One more node, by the command that the invitation prints.
 on 1 members invite > invite.out
 command=$(grep -o 'tokenwood node .*' invite.out)
+export $(grep -o 'TOKENWOOD_JOIN=[^ ]*' invite.out)
 start 4 ${command#tokenwood node }
+unset TOKENWOOD_JOIN
 until_so "four members" members_are 4 4
 on 4 status --endpoint a > status-four.out 2>&1 || echo "exit $?" >> status-four.out
 

@@ -14,12 +14,13 @@ use crate::folder::{Folder, text};
 const COLUMNS: u16 = 60;
 
 /// A terminal: what a user sees, and what a program writes to.
-fn terminal() -> (OwnedFd, OwnedFd) {
-    let seen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+pub(crate) fn terminal() -> (OwnedFd, OwnedFd) {
+    let seen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&seen).unwrap();
     unlockpt(&seen).unwrap();
     let name = ptsname(&seen, Vec::new()).unwrap();
-    let written = rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    let written =
+        rustix::fs::open(&*name, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).unwrap();
     let size = Winsize { ws_row: 40, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&written, size).unwrap();
     (seen, written)

@@ -1,7 +1,6 @@
 //! Nodes of `tokenwood node` on this machine, a process each: shared by the tests of single nodes.
 
 use std::fs;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -110,10 +109,9 @@ impl Drop for Nodes {
     }
 }
 
-/// Addresses that nothing listened at a moment ago.
+/// Addresses that nothing listens at, and that stay free until a node of this test takes them.
 pub(crate) fn free_ports(count: usize) -> Vec<String> {
-    let listeners: Vec<TcpListener> = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-    listeners.iter().map(|listener| listener.local_addr().unwrap().to_string()).collect()
+    transport::loopback::addresses(count).unwrap()
 }
 
 /// Whether it becomes so soon.

@@ -69,6 +69,15 @@ fn the_ca_is_replaced_under_load_and_a_node_without_the_new_files_is_excluded() 
     }
 }
 
+/// With leases that outlast what other tests do to this machine.
+#[test]
+fn a_crowd_at_a_door_is_served_and_clients_that_hang_up_leave_nothing_behind() {
+    let (code, told) = ordeal(&["doors"], &["--nodes", "3", "--lease", "3s"]);
+    let doors = &told["scenarios"][0];
+    assert_eq!((code, &doors["wrong"]), (Some(0), &Value::Array(Vec::new())), "{doors:#}");
+    assert_eq!((&doors["counted"]["served"], &doors["counted"]["hung_up"]), (&300.into(), &300.into()));
+}
+
 /// With fewer of them than `tokenwood ordeal strangers` has. How long friends wait, and whether a watcher missed anything, is told
 /// and not demanded: other tests run beside it.
 #[test]

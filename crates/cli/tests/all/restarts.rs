@@ -298,13 +298,16 @@ fn the_command_of_an_invitation_starts_the_node() {
         text(&output.stdout)
     };
     let said = ask(&["members", "invite"]);
-    let command = said.lines().find_map(|line| line.trim().strip_prefix("tokenwood ")).expect(&said);
+    let command = said.lines().map(str::trim).find(|line| line.starts_with("TOKENWOOD_JOIN=")).expect(&said);
     let folder = nodes.data(0).with_extension("bin");
     fs::create_dir(&folder).unwrap();
     symlink(TOKENWOOD, folder.join("tokenwood")).unwrap();
     let mut pasted = Command::new("sh");
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-    pasted.args(["-c", &format!("exec tokenwood {command}")]).current_dir(&folder).env("PATH", path);
+    pasted
+        .args(["-c", &command.replace(" tokenwood ", " exec tokenwood ")])
+        .current_dir(&folder)
+        .env("PATH", path);
     let mut pasted = pasted.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let joined = until(|| nodes.members(0) == Some(2));
     _ = pasted.kill();
@@ -313,7 +316,7 @@ fn the_command_of_an_invitation_starts_the_node() {
     // What is open is listed, and can be withdrawn or removed.
     let invited = document(ask(&["members", "invite", "--format", "json"]));
     assert!(
-        invited["node"] == 2 && invited["command"].as_str().unwrap().contains(" --join tw2-"),
+        invited["node"] == 2 && invited["command"].as_str().unwrap().starts_with("TOKENWOOD_JOIN=tw2-"),
         "{invited}"
     );
     assert!(ask(&["members", "invite", "--quiet"]).starts_with("tw2-"));

@@ -85,12 +85,12 @@ fn waiting_includes_the_time_until_there_is_a_cluster() {
 #[test]
 fn every_signal_that_can_be_caught_reaches_the_command() {
     let cluster = Cluster::start("signals", 1, false);
-    let script = "for s in HUP INT QUIT USR1 USR2 ALRM TERM VTALRM PROF XCPU SYS 40; do \
+    let script = "for s in HUP INT QUIT USR1 USR2 ALRM TERM VTALRM PROF XCPU SYS 40 64; do \
                   trap \"echo got-$s >> log\" $s; done; echo in >> log; \
                   while ! grep -q got-TERM log; do sleep 0.05; done; exit 5";
     let mut holder = holder(&cluster, &[], script);
     let log = cluster.folder.0.join("log");
-    for signal in ["USR1", "USR2", "ALRM", "VTALRM", "PROF", "XCPU", "SYS", "40", "QUIT", "TERM"] {
+    for signal in ["USR1", "USR2", "ALRM", "VTALRM", "PROF", "XCPU", "SYS", "40", "64", "QUIT", "TERM"] {
         kill(&format!("-{signal}"), u64::from(holder.id()));
         until_said(&log, &format!("got-{signal}"));
     }

@@ -1,6 +1,6 @@
 //! What scripts and those who look do with a cluster: grants that are passed on, every node asked, events as they happen.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -100,6 +100,10 @@ fn a_grant_is_passed_on_prolonged_and_given_back() {
     assert_eq!(code(&cluster.run(1, &["acquire", "x", "--try"])), 75);
     let tool = |command: &str| Command::new(TOKENWOOD).args([command, grant]).output().unwrap();
     let began = Instant::now();
+    let mut read = Command::new(TOKENWOOD);
+    let mut read = read.args(["renew", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    writeln!(read.stdin.take().unwrap(), "{grant}").unwrap();
+    assert!(read.wait().unwrap().success(), "a grant from standard input");
     while began.elapsed() < Duration::from_millis(3500) {
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(code(&tool("renew")), 0);

@@ -60,8 +60,9 @@ impl Keyring {
             certificate: Some(certificate),
             key: Some(key),
         };
+        let hosts = ["localhost", "127.0.0.1"].map(str::to_string);
         let nodes = (0..nodes)
-            .map(|id| Ok(files(authority.issue(&Holder::Node(id), LEAF_DAYS)?)))
+            .map(|id| Ok(files(authority.issue_for_hosts(&Holder::Node(id), &hosts, LEAF_DAYS)?)))
             .collect::<Result<Vec<_>>>()?;
         let client = authority.issue(&Holder::Client(CLIENT.to_string()), LEAF_DAYS)?;
         let (token, token_file) = (new_secret()?, folder.0.join("token"));
@@ -102,6 +103,13 @@ impl Keyring {
             until_on(endpoint, &access).await?;
         }
         Ok(())
+    }
+
+    /// What to type so that curl gets in at this address, up to the path.
+    pub(super) fn curl(&self, http: &str) -> String {
+        format!(
+            "curl --cacert \"$TOKENWOOD_CA\" -H \"Authorization: Bearer $TOKENWOOD_TOKEN\" https://{http}"
+        )
     }
 
     /// What to type so that commands get in.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokenwood::auth::{Action, Actions, Change, QuotaOf, Rights, Secret, Token, TokenHash, Who};
+use tokenwood::auth::{Action, Actions, Change, Quota, QuotaOf, Rights, Secret, Token, TokenHash, Who};
 
 /// A token without its secret.
 fn token_of(hash: &TokenHash, token: &Token) -> Value {
@@ -37,7 +37,9 @@ pub(super) fn rights(rights: &Rights) -> Value {
             "principal": principal,
             "namespace": namespace,
             "sessions": quota.sessions,
-            "requests": quota.requests,
+            "names": quota.names,
+            "waiters": quota.waiters,
+            "slots": quota.slots,
         })
     });
     json!({
@@ -75,7 +77,9 @@ pub(super) struct Changed {
     actions: Option<Vec<&'static str>>,
     namespace: Option<String>,
     sessions: Option<u64>,
-    requests: Option<u64>,
+    names: Option<u64>,
+    waiters: Option<u64>,
+    slots: Option<u64>,
 }
 
 impl Changed {
@@ -115,11 +119,10 @@ pub(super) fn change(change: &Change) -> Changed {
             Changed { principal, ..Changed::new(if *barred { "barred" } else { "unbarred" }) }
         }
         Change::SetQuota { of, quota } => {
-            let is_one = quota.sessions.is_some() || quota.requests.is_some();
             let (principal, namespace) = subject_of(of);
-            let (sessions, requests) = (quota.sessions, quota.requests);
-            let change = if is_one { "quota_set" } else { "quota_removed" };
-            Changed { principal, namespace, sessions, requests, ..Changed::new(change) }
+            let change = if *quota == Quota::default() { "quota_removed" } else { "quota_set" };
+            let Quota { sessions, names, waiters, slots } = *quota;
+            Changed { principal, namespace, sessions, names, waiters, slots, ..Changed::new(change) }
         }
     }
 }

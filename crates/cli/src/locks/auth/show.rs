@@ -66,8 +66,11 @@ pub(super) fn all(asking: &Asking) -> Result<u8> {
     print_if_any(&["barred"], rights.barred.iter().map(|principal| vec![principal.to_string()]));
     let most = |most: Option<u64>| most.map_or("–".to_string(), |most| most.to_string());
     let quotas = rights.quotas.iter();
-    let quotas = quotas.map(|(of, quota)| vec![of.to_string(), most(quota.sessions), most(quota.requests)]);
-    print_if_any(&["quota at each node", "sessions", "requests"], quotas);
+    let quotas = quotas.map(|(of, quota)| {
+        let limits = [quota.sessions, quota.names, quota.waiters, quota.slots];
+        std::iter::once(of.to_string()).chain(limits.map(most)).collect()
+    });
+    print_if_any(&["quota at each node", "sessions", "names", "waiters", "slots"], quotas);
     Ok(0)
 }
 

@@ -1,10 +1,10 @@
 //! Signals that `run` passes on to its command: all that a process can be sent and can catch.
 
-use std::ops::Range;
+use std::ops::RangeInclusive;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use rustix::process::Signal;
-use tokio::signal::unix::{SignalKind, signal};
+use signal_hook::iterator::Signals;
 use tokio::sync::mpsc;
 
 use crate::terminal::signals::is_ignored;
@@ -33,9 +33,9 @@ const PASSED_ON: [Signal; 19] = [
     Signal::STKFLT,
 ];
 
-/// The real-time signals that the C library leaves to programs, but for the last, which tokio does not listen for.
-fn real_time() -> Range<i32> {
-    libc::SIGRTMIN()..libc::SIGRTMAX()
+/// The real-time signals that the C library leaves to programs.
+fn real_time() -> RangeInclusive<i32> {
+    libc::SIGRTMIN()..=libc::SIGRTMAX()
 }
 
 /// The signal with this number: one that has a name, or a real-time signal.
@@ -57,17 +57,15 @@ pub(super) struct PassedOn(mpsc::UnboundedReceiver<Signal>);
 impl PassedOn {
     /// From now on they do not end this program. Those that its caller ignores are ignored by the command, too.
     pub(super) fn listen() -> Result<PassedOn> {
+        let all = PASSED_ON.into_iter().chain(real_time().filter_map(numbered));
+        let numbers: Vec<i32> = all.filter(|signal| !is_ignored(*signal)).map(Signal::as_raw).collect();
+        // tokio does not listen for the last real-time signal.
+        let mut signals = Signals::new(numbers).context("cannot listen for signals")?;
         let (sender, receiver) = mpsc::unbounded_channel();
-        for passed_on in PASSED_ON.into_iter().chain(real_time().filter_map(numbered)) {
-            if is_ignored(passed_on) {
-                continue;
-            }
-            let mut heard = signal(SignalKind::from_raw(passed_on.as_raw()))?;
-            let sender = sender.clone();
-            tokio::spawn(
-                async move { while heard.recv().await.is_some() && sender.send(passed_on).is_ok() {} },
-            );
-        }
+        std::thread::Builder::new().name("signals".to_string()).spawn(move || {
+            let mut heard = signals.forever().filter_map(numbered);
+            while heard.next().is_some_and(|signal| sender.send(signal).is_ok()) {}
+        })?;
         Ok(PassedOn(receiver))
     }
 
