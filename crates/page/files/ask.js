@@ -27,7 +27,9 @@ export function useToken(text) {
 /** A refusal of the node, or no answer (status 0). */
 export class Problem extends Error {
   constructor(facts) {
-    super(facts.detail || facts.title || "the node does not answer");
+    super(facts.refusal?.message || facts.detail || facts.title || "the node does not answer");
+    /** What the player refuses: {kind, message, fits, step}. */
+    this.refusal = facts.refusal ?? null;
     this.status = facts.status ?? 0;
     this.kind = (facts.type ?? "").replace("urn:tokenwood:problem:", "");
     this.title = facts.title ?? "";
@@ -74,9 +76,10 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
   return read(await response.text());
 }
 
-/** The events of a watch, one after the other, until it breaks. `EventSource` could not send a token. */
-export async function* watch(path, signal) {
-  const response = await send(path, { headers: { Accept: "text/event-stream" }, signal });
+/** The events of an answer, one after the other, until it ends. `EventSource` could send neither a token nor a body. */
+export async function* watch(path, signal, body) {
+  const headers = { Accept: "text/event-stream", ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
+  const response = await send(path, { method: body === undefined ? "GET" : "POST", body, headers, signal });
   if (!response.ok) throw await refused(response);
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
