@@ -5,6 +5,7 @@
 
 mod badges;
 mod bench_simulator;
+mod bounded;
 mod browser;
 mod dependencies;
 mod needs;
@@ -95,7 +96,7 @@ fn tests_and_documentation() -> Result<()> {
         .env("RUSTDOCFLAGS", "--deny warnings");
     thread::scope(|threads| {
         let documented = threads.spawn(|| run(&mut document).context("documentation failed"));
-        let tested = run(&mut cargo_test("--no-fail-fast"));
+        let tested = bounded::run(&mut cargo_test("--no-fail-fast"));
         tested.and(documented.join().expect("it does not panic"))
     })
 }
@@ -120,7 +121,7 @@ fn other_programs() -> Result<()> {
 /// speeds up the next compilation is not kept where there is none.
 fn cargo_test(flag: &str) -> Command {
     let processors = thread::available_parallelism().map_or(2, NonZero::get);
-    let mut command = Command::new("cargo");
+    let mut command = bounded::with_usual_signals("cargo");
     command.args(["test", "--workspace", "--quiet", flag]);
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
         command.env("RUST_TEST_THREADS", (2 * processors).to_string());

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::Value;
 
@@ -322,6 +323,13 @@ fn is_ignored(signal: u32) -> bool {
     u64::from_str_radix(ignored.trim(), 16).unwrap() >> (signal - 1) & 1 == 1
 }
 
+/// Waits a little for something to read.
+fn is_readable(terminal: &File) -> bool {
+    let mut looked_at = [PollFd::new(terminal, PollFlags::IN)];
+    let a_little = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    poll(&mut looked_at, Some(&a_little)).is_ok_and(|ready| ready > 0)
+}
+
 #[test]
 fn top_ends_when_its_terminal_is_closed() {
     let cluster = Cluster::start("top-closed", 1, false);
@@ -333,10 +341,16 @@ fn top_ends_when_its_terminal_is_closed() {
     let mut child = Client(command.spawn().unwrap());
     // It has copies of the terminal.
     drop(command);
-    let (mut seen, mut bytes, mut part) = (File::from(seen), Vec::new(), [0; 4096]);
-    while !text(&bytes).contains("nodes (1)") {
+    // What is on the screen counts, not what was written: of a frame only the difference to the last one is written.
+    let (mut seen, mut screen, mut part) = (File::from(seen), Screen::new(80, 24), [0; 4096]);
+    let begun = Instant::now();
+    while !screen.text().contains("nodes (1)") {
+        assert!(begun.elapsed() < LONG, "it never draws its node:\n{}", screen.text());
+        if !is_readable(&seen) {
+            continue;
+        }
         let count = seen.read(&mut part).expect("it draws");
-        bytes.extend_from_slice(&part[..count]);
+        String::from_utf8_lossy(&part[..count]).chars().for_each(|letter| screen.take(letter));
     }
     drop(seen);
     assert!(ended_within(&mut child.0, SOON).is_some(), "it ends");
