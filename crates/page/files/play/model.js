@@ -29,6 +29,8 @@ export class Run extends EventTarget {
   branches = [];
   /** A story: {title, preface, captions}. */
   story = null;
+  chosen = null;
+  message = null;
   playing = false;
   speed = 2;
   busy = false;
@@ -64,9 +66,23 @@ export class Run extends EventTarget {
     return this.state(this.#at);
   }
 
-  /** {bars, waits, messages, done}: whole as soon as `done` is more than `last`. */
+  /** {nodes, bars, waits, messages, crashes, done}: whole as soon as `done` is more than `last`. Another object if it changed. */
   get outline() {
-    return this.#outline;
+    return this.#outline.snapshot(this.setting?.nodes ?? 0);
+  }
+
+  /** Chooses a node, or none. */
+  choose(node) {
+    if (node === this.chosen) return;
+    this.chosen = node;
+    this.#tell("chosen");
+  }
+
+  /** Chooses a message by its number, or none. */
+  chooseMessage(id) {
+    if (id === this.message) return;
+    this.message = id;
+    this.#tell("chosen");
   }
 
   /** A state that is there, or null: then it is asked for. */
@@ -99,6 +115,7 @@ export class Run extends EventTarget {
       const name = answer.setting.algorithm;
       this.catalogueEntry = known(name) ?? known(/^partitioned\((.+)\)$/.exec(name)?.[1]) ?? null;
       this.story = null;
+      if (this.chosen >= answer.setting.nodes) this.chosen = null;
       this.#replace(answer.steps, answer, 0);
       this.#at = Math.max(0, Math.min(at, this.last));
       this.problem = null;

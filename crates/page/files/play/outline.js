@@ -8,15 +8,25 @@ function colour(entry, node, client) {
   return entry?.many_clients ? client.slot : node.tokens[0] ?? null;
 }
 
-/** Lists have the fields of the server's outlines; a message has one more: whether it was lost. */
+/** Lists have the fields of the server's outlines; a message has two more: the token asked for, and the step that lost it.
+ * `crashes` has [node, from, to]. */
 export class Outline {
   bars = [];
   waits = [];
   messages = [];
+  crashes = [];
   /** So many states are in it: numbers 0 to `done` - 1. */
   done = 0;
   #open = new Map();
   #known = new Map();
+  #down = new Map();
+  #seen = null;
+
+  /** What is there now: the same object until something is added. */
+  snapshot(nodes) {
+    const { bars, waits, messages, crashes, done } = this;
+    return (this.#seen ??= { nodes, bars, waits, messages, crashes, done });
+  }
 
   add(state, entry) {
     const at = state.at;
@@ -25,13 +35,15 @@ export class Outline {
       for (const client of clients) this.#client(number, client.client, client.is, at, client.is === "out" ? null : colour(entry, node, client));
       // Clients after the last that is not idle are not listed.
       for (const [key, bar] of this.#open) if (bar[0] === number && !clients.some((client) => client.client === bar[1])) this.#end(key, at);
+      this.#crash(number, node.is === "crashed", at);
     });
     for (const it of state.flight) if (!this.#known.has(it.id)) this.#message(it);
     const message = this.#known.get(state.received);
     if (message && !state.step.startsWith("dup")) {
-      if (state.step.startsWith("lose")) message[7] = true;
-      message[4] = at;
+      if (state.step.startsWith("lose")) message[8] = at;
+      else message[4] = at;
     }
+    this.#seen = null;
     this.done = at + 1;
   }
 
@@ -56,8 +68,20 @@ export class Outline {
     this.#open.delete(key);
   }
 
-  #message({ id, from, to, since, kind, token }) {
-    const message = [id, from, to, since, null, kind, token, false];
+  #crash(node, crashed, at) {
+    const open = this.#down.get(node);
+    if (crashed === Boolean(open)) return;
+    if (open) {
+      open[2] = at;
+      this.#down.delete(node);
+    } else {
+      this.#down.set(node, [node, at, null]);
+      this.crashes.push(this.#down.get(node));
+    }
+  }
+
+  #message({ id, from, to, since, kind, token, asks }) {
+    const message = [id, from, to, since, null, kind, token, asks, null];
     this.#known.set(id, message);
     this.messages.push(message);
   }
