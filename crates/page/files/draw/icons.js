@@ -19,6 +19,11 @@ const ICONS = {
   events: () => line("M5.6 4H14M5.6 8H14M5.6 12H14", "M2.2 4h.1M2.2 8h.1M2.2 12h.1"),
   copy: () => [s("rect", { x: 5.4, y: 5.4, width: 8.4, height: 8.4, rx: 1.8 }), ...line("M10.6 5.2V3.8A1.6 1.6 0 0 0 9 2.2H3.8a1.6 1.6 0 0 0-1.6 1.6V9a1.6 1.6 0 0 0 1.6 1.6h1.4")],
   close: () => line("M3.5 3.5l9 9M12.5 3.5l-9 9"),
+  play: () => [s("path", { d: "M4.6 2.8v10.4L13 8z", class: "solid" })],
+  pause: () => [s("path", { d: "M4 3h2.8v10H4zM9.2 3H12v10H9.2z", class: "solid" })],
+  first: () => [...line("M3.6 3.5v9"), s("path", { d: "M12.4 3.6v8.8L5.6 8z", class: "solid" })],
+  last: () => [...line("M12.4 3.5v9"), s("path", { d: "M3.6 3.6v8.8L10.4 8z", class: "solid" })],
+  open: () => line("M8 10.5V2.5M4.8 5.4 8 2.3l3.2 3.1M2.2 10v2.4c0 .7.5 1.2 1.2 1.2h9.2c.7 0 1.2-.5 1.2-1.2V10"),
   key: () => [ring(5.2, 10.8, 3.1), ...line("M7.4 8.6l6-6M11 5l2 2")],
 };
 
