@@ -277,7 +277,6 @@ export class Run extends EventTarget {
   }
 
   #refused(problem, more = {}) {
-    if (problem.name === "AbortError") return;
     if (!(problem instanceof Refusal)) throw problem;
     this.pause();
     for (const [, there] of this.#waiters.splice(0)) there();
@@ -317,7 +316,7 @@ export class Run extends EventTarget {
   }
 
   #stop() {
-    this.#asking?.abort();
+    this.#asking?.abort("left");
     this.#asking = null;
   }
 
