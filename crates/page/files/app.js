@@ -1,12 +1,16 @@
 // Begin here: the frame, the views and their addresses, the keys. Everything that is shown comes from live/model.js.
 
+import { compareView } from "./compare/compare.js";
 import * as frame from "./frame.js";
+import { exhibitView } from "./gallery/exhibit.js";
+import { galleryView } from "./gallery/gallery.js";
 import * as keys from "./keys.js";
 import { toggleHold, eventsView } from "./live/events.js";
 import { live } from "./live/model.js";
 import { nameView } from "./live/name.js";
 import { nodeView, overview } from "./live/overview.js";
 import { tokenForm, trouble, wrong } from "./live/states.js";
+import { openView } from "./open.js";
 import * as router from "./router.js";
 import { h } from "./dom.js";
 
@@ -16,6 +20,10 @@ router.route(/^(?:live\/?)?$/, overview);
 router.route(/^name\/(.+)$/, nameView);
 router.route(/^node\/(\d{1,9})$/, nodeView);
 router.route(/^events\/?$/, eventsView);
+router.route(/^gallery\/?$/, galleryView);
+router.route(/^gallery\/([^/]+)\/([^/]+)$/, exhibitView);
+router.route(/^compare(?:\/([^/]+)\/([^/]+))?\/?$/, compareView);
+router.route(/^open\/?$/, openView);
 router.route(/./, (root, { path }) => {
   wrong(root, "There is no such view", `The address /ui/${path} is not one of this page, or of a newer one.`, h("a", { class: "button", href: "/ui/live" }, "See the cluster"));
   return { title: "No such view" };

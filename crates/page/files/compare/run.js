@@ -1,0 +1,50 @@
+// Two runs under one load: entries as they arrive, and what can be counted at each of them.
+
+import { Problem, watch } from "../ask.js";
+
+export class Compared {
+  entries = [];
+  done = null;
+  /** For each side, once the run is whole: waits of each entry, their mean so far, and who is inside when. */
+  sides = null;
+
+  constructor(request) {
+    this.request = request;
+  }
+
+  /** Asks, and calls `told` after each entry and at the end. */
+  async ask(signal, told) {
+    for await (const { event, facts } of watch("/player/compare", signal, JSON.stringify(this.request))) {
+      if (signal.aborted) return;
+      if (event === "entry") this.entries.push(facts);
+      else if (event === "refusal") throw new Problem({ ...facts, status: 422 });
+      else if (event === "done") {
+        this.done = facts;
+        this.sides = { a: waitsOf(facts.a), b: waitsOf(facts.b) };
+      }
+      told();
+    }
+    if (!this.done && !signal.aborted) throw new Problem({ detail: "the comparison broke off", status: 500 });
+  }
+}
+
+/** Every entry with its wait: from the step of its request to the step of its entry, in simulated time. */
+function waitsOf({ outline, times }) {
+  const time = (step) => (step ? times[step - 1] : 0);
+  const begun = new Map(outline.waits.filter(([, , , to]) => to !== null).map(([node, client, from, to]) => [`${node}.${client}.${to}`, from]));
+  const waits = outline.bars.map(([node, client, from]) => {
+    const since = begun.get(`${node}.${client}.${from}`);
+    return since === undefined ? 0 : time(from) - time(since);
+  });
+  let sum = 0;
+  const means = waits.map((wait, index) => (sum += wait) / (index + 1));
+  const changes = outline.bars.flatMap(([, , from, to]) => [[time(from), 1], ...(to === null ? [] : [[time(to), -1]])]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  let inside = 0;
+  const steps = [[0, 0]];
+  for (const [at, change] of changes) {
+    inside += change;
+    if (steps.at(-1)[0] === at) steps.at(-1)[1] = inside;
+    else steps.push([at, inside]);
+  }
+  return { waits, means, inside: steps };
+}

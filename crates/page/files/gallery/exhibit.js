@@ -1,0 +1,80 @@
+// One exhibit: what is printed, what is right, the run that shows the difference, and the ways to play it.
+
+import { ask } from "../ask.js";
+import { fill, h, say } from "../dom.js";
+import { icon } from "../draw/icons.js";
+import { sentence } from "../live/states.js";
+import { playAddress } from "../play-address.js";
+import { address, go } from "../router.js";
+import { count, many } from "../words.js";
+import { leadsTag, sides, watchIt } from "./card.js";
+import { TEXTS, exhibitPath, group, leads, list } from "./data.js";
+import { failed } from "./failed.js";
+import { picture } from "./outline.js";
+
+/** So many steps are told in words: the last ones. */
+const TOLD = 30;
+
+const play = (setting, steps, want, signal) => ask("/player/play", { method: "POST", body: JSON.stringify({ ...setting, steps, want }), signal });
+
+/** The same steps without the defect, as far as they fit: {setting, steps, violated}. */
+async function asRight(exhibit, signal) {
+  const setting = { ...exhibit.setting, defect: null };
+  try {
+    const { steps, violated } = await play(setting, exhibit.steps, [0], signal);
+    return { setting, steps, violated };
+  } catch (error) {
+    const fits = error.refusal?.fits;
+    if (typeof fits !== "number") throw error;
+    return { setting, steps: exhibit.steps.slice(0, fits), violated: null };
+  }
+}
+
+export function exhibitView(root, { match }) {
+  const [algorithm, defect] = [match[1], match[2]].map(decodeURIComponent);
+  const leaving = new AbortController();
+  const view = h("div", { class: "view exhibit" });
+  root.append(view);
+  list("/player/gallery").then((all) => {
+    if (leaving.signal.aborted) return;
+    const index = all.findIndex((it) => it.algorithm === algorithm && it.defect === defect);
+    if (index < 0) failed(view, "There is no such error", new Error(`${algorithm} has no defect ${defect}`), h("a", { class: "button", href: address("gallery") }, "See the gallery"));
+    else show(view, all, index, leaving.signal);
+  }, (error) => leaving.signal.aborted || failed(view, "The gallery is not there", error));
+  return { title: defect, leave: () => leaving.abort("left") };
+}
+
+function show(view, all, index, signal) {
+  const exhibit = all[index];
+  const { steps, setting } = exhibit;
+  const told = h("ol", { class: "told" });
+  const verdict = h("p", {});
+  const difference = h("p", { class: "quiet" });
+  const trouble = h("p", { class: "wrong", role: "alert" });
+  const right = asRight(exhibit, signal);
+  const attempt = (act) => () => act().catch((error) => signal.aborted || say(trouble, sentence(error.message)));
+  const watch = h("button", { class: "button main", onclick: attempt(() => watchIt(exhibit)) }, icon("play", 14), exhibit.leads === "dearer" ? "Watch it" : "Watch it fail");
+  const see = h("button", { class: "button", onclick: attempt(async () => {
+    const it = await right;
+    go(await playAddress(it.setting, it.steps, it.steps.length));
+  }) }, "See it right");
+  const near = (offset, text) => all[index + offset] && h("a", { class: "button", href: address(exhibitPath(all[index + offset])), title: all[index + offset].defect }, text);
+  const size = [`n = ${setting.nodes}`, `k = ${setting.tokens}`, setting.groups > 1 && many(setting.groups, "group"), `${setting.links === "fifo" ? "messages in order" : "messages in any order"}`, ...Object.entries(setting.options).map(([name, value]) => `${name} = ${value}`)].filter(Boolean);
+  const title = exhibit.shortest ? "The shortest run" : "A run";
+  fill(
+    view,
+    h("div", { class: "strip-top" }, h("h1", {}, h("a", { class: "up", href: address("gallery") }, "Gallery"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), exhibit.defect), leadsTag(exhibit), h("div", { class: "acts" }, near(-1, "Last"), near(1, "Next"))),
+    h("section", { class: "panel what", "aria-label": "What is printed" }, h("div", { class: "bar" }, h("h2", {}, exhibit.mutant ? "The defect" : "What is printed"), h("p", { class: "quiet" }, `${exhibit.algorithm}, ${exhibit.where}`)), sides(exhibit), h("div", { class: "leads-to" }, h("h3", {}, "What it leads to"), verdict, difference), h("div", { class: "ways" }, watch, see, trouble), h("p", { class: "quiet of-text" }, TEXTS[group(exhibit)])),
+    h("section", { class: "panel drawn", "aria-label": title }, h("div", { class: "bar" }, h("h2", {}, title), h("p", { class: "quiet" }, `${many(steps.length, "step")}${exhibit.shortest ? "; no run with fewer shows it" : ""} · ${size.join(", ")}`)), picture(exhibit, { width: 760, height: Math.min(330, 90 + 38 * Math.min(setting.nodes, 8)), steps }), told),
+  );
+  say(verdict, exhibit.leads === "dearer" ? "No property is violated. The run sends more messages than the right rule would." : `Violates ${exhibit.leads}: ${leads(exhibit.leads)}.`);
+  const from = Math.max(1, steps.length - TOLD + 1);
+  play(setting, steps, [[from, steps.length]], signal).then(({ states, violated }) => {
+    if (violated) fill(verdict, "Violates ", h("strong", {}, violated.property), violated.detail ? `: ${violated.detail}` : "", `, after step ${count(violated.at)}.`);
+    fill(told, from > 1 && h("li", { class: "quiet" }, h("span", {}), h("span", {}), `${many(from - 1, "step")} before`), states.map((state) => h("li", { class: violated?.at === state.at ? "broken" : null }, h("span", { class: "quiet" }, String(state.at)), h("code", {}, state.step), h("span", {}, state.sentence))));
+  }).catch((error) => signal.aborted || say(trouble, sentence(error.message)));
+  right.then((it) => {
+    const all = it.steps.length === steps.length;
+    say(difference, all ? (it.violated ? "" : `By the right rule ${steps.length === 1 ? "the same step violates" : "the same steps violate"} nothing.`) : `By the right rule the run is the same up to step ${count(it.steps.length)}; step ${count(it.steps.length + 1)}, ${steps[it.steps.length]}, cannot happen then.`);
+  }).catch(() => {});
+}

@@ -1,0 +1,89 @@
+// The gallery: every printed error, and errors that are easy to make, each with a run that shows it.
+
+import { announce, fill, h, say } from "../dom.js";
+import { address, replace } from "../router.js";
+import { count, many } from "../words.js";
+import { card } from "./card.js";
+import { LEADS, TEXTS, group, leads, list } from "./data.js";
+import { failed } from "./failed.js";
+import { storyRow } from "./stories.js";
+
+const matches = (exhibit, words) => {
+  const text = [exhibit.defect, exhibit.algorithm, exhibit.where, exhibit.printed, exhibit.right, exhibit.leads, leads(exhibit.leads)].join(" ").toLowerCase();
+  return words.every((word) => text.includes(word));
+};
+
+/** Chips of which one is chosen. */
+class Choice {
+  constructor(name, choose) {
+    this.element = h("div", { class: "chips wrap", role: "group", "aria-label": name });
+    this.choose = choose;
+    this.chips = new Map();
+  }
+
+  /** Entries: [key, words, how many]. A chip without matches stays, and says so. */
+  update(entries, chosen) {
+    for (const [key, words, number] of entries) {
+      if (!this.chips.has(key)) {
+        const chip = h("button", { class: "chip", onclick: () => this.choose(chip.getAttribute("aria-pressed") === "true" ? "" : key) });
+        this.chips.set(key, chip);
+        this.element.append(chip);
+      }
+      const chip = this.chips.get(key);
+      say(chip, `${words} · ${count(number)}`);
+      chip.setAttribute("aria-pressed", key === chosen);
+    }
+  }
+}
+
+export function galleryView(root, { query }) {
+  const state = { text: query.get("text") ?? "", leads: query.get("leads") ?? "", q: query.get("q") ?? "" };
+  const about = h("p", { class: "quiet about-gallery" });
+  const shown = h("p", { class: "counted", role: "status" });
+  const groups = h("div", { class: "groups" });
+  const texts = new Choice("By text", (key) => change({ text: key }));
+  const properties = new Choice("By what it leads to", (key) => change({ leads: key }));
+  let exhibits = [];
+  let gone = false;
+  const cards = new Map();
+
+  function change(facts) {
+    Object.assign(state, facts);
+    replace(address("gallery", state));
+    draw();
+    announce(shown.textContent);
+  }
+
+  function draw() {
+    const words = state.q.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (exhibit, but = "") => (but === "text" || !state.text || group(exhibit) === state.text) && (but === "leads" || !state.leads || exhibit.leads === state.leads) && matches(exhibit, words);
+    // A chip counts what choosing it would show: all filters but its own.
+    const tally = (but, key) => exhibits.filter((it) => fits(it, but) && key(it)).length;
+    texts.update([["", "All", tally("text", () => true)], ...Object.keys(TEXTS).map((key) => [key, key, tally("text", (it) => group(it) === key)])], state.text);
+    const used = Object.keys(LEADS).filter((key) => exhibits.some((it) => it.leads === key));
+    properties.update(used.map((key) => [key, leads(key), tally("leads", (it) => it.leads === key)]), state.leads);
+    const found = exhibits.filter((it) => fits(it));
+    say(shown, found.length === exhibits.length ? "" : `${count(found.length)} of ${count(exhibits.length)}`);
+    const cardOf = (exhibit) => {
+      const key = `${exhibit.algorithm}/${exhibit.defect}`;
+      if (!cards.has(key)) cards.set(key, card(exhibit));
+      return cards.get(key);
+    };
+    const sections = Object.entries(TEXTS).map(([key, title]) => {
+      const own = found.filter((it) => group(it) === key);
+      return own.length > 0 && h("section", { "aria-label": title }, h("h2", { class: "group-title" }, /^\d/.test(key) && h("span", { class: "group-number" }, key), title, h("span", { class: "quiet" }, ` ${many(own.length, "error")}`)), h("ul", { class: "cards" }, own.map(cardOf)));
+    });
+    fill(groups, sections, found.length === 0 && h("div", { class: "state" }, h("h3", {}, "No error is like that"), h("p", {}, "Choose other filters, or another word."), h("button", { class: "button", onclick: () => (document.getElementById("search") && (document.getElementById("search").value = ""), change({ text: "", leads: "", q: "" })) }, "Show all")));
+  }
+
+  fill(root, h("div", { class: "view gallery" }, h("div", { class: "gallery-top" }, h("h1", {}, "Printed errors"), about), storyRow(), h("div", { class: "filters" }, texts.element, properties.element, shown), groups));
+  fill(groups, h("div", { class: "cards loading" }, Array.from({ length: 6 }, () => h("div", { class: "card panel" }))));
+  list("/player/gallery").then((all) => {
+    if (gone) return;
+    exhibits = all;
+    const mutants = all.filter((it) => it.mutant).length;
+    say(about, `${count(all.length - mutants)} places where a text, followed to the letter, goes wrong, and ${count(mutants)} errors that are easy to make. Each opens as a run that shows it, most of them as the shortest one.`);
+    draw();
+  }, (error) => !gone && failed(groups, "The gallery is not there", error));
+  return { title: "Gallery", search: (text) => change({ q: text }), query: () => state.q, leave: () => (gone = true) };
+}
