@@ -70,6 +70,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     StormClients(storms::ClientArguments),
     Check(Box<workbench::check_arguments::Arguments>),
+    Play(workbench::play::Arguments),
     Simulate(Box<workbench::simulate::Arguments>),
     Sweep(Box<workbench::sweep::Arguments>),
     Merge(workbench::merge::Arguments),
@@ -132,6 +133,7 @@ impl Command {
                 Ok(())
             }),
             Command::Check(arguments) => workbench::check::run(&arguments),
+            Command::Play(arguments) => workbench::play::run(&arguments),
             Command::Simulate(arguments) => workbench::simulate::run(&arguments),
             Command::Sweep(arguments) => workbench::sweep::run(&arguments),
             Command::Merge(arguments) => workbench::merge::run(&arguments),
@@ -227,6 +229,7 @@ pub(crate) const GUIDE: [(&str, &[Example]); 2] = [
                 "tokenwood check bulgannawar-vaidya --defect holding-not-set",
                 "put a defect back and see what it does",
             ),
+            example("tokenwood play bulgannawar-vaidya", "play it in a browser, step by step"),
             example("tokenwood trace FILE", "replay what a check found, step by step"),
             example("tokenwood check --list-defects", "list the defects: errors of the papers, and mutants"),
             example("tokenwood errata", "put all of them back and print what each leads to"),

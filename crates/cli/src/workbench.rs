@@ -10,6 +10,7 @@ pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod merge;
 pub(crate) mod plan_arguments;
+pub(crate) mod play;
 pub(crate) mod random;
 pub(crate) mod recommend;
 pub(crate) mod recommend_map;

@@ -24,6 +24,7 @@ mod openapi;
 mod operators;
 mod options;
 mod overview;
+pub mod player;
 mod problem;
 mod sessions;
 mod shape;

@@ -116,7 +116,7 @@ async fn is_handshake(stream: &TcpStream) -> io::Result<bool> {
     Ok(first == [0x16])
 }
 
-async fn converse(
+pub(crate) async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     origin: Origin,
     router: Router,

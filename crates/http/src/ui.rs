@@ -9,11 +9,10 @@ use axum::response::Response;
 use axum::routing::get;
 use page::Asked;
 
-use crate::Door;
 use crate::problem::Problem;
 
 /// The addresses of the page: all below `/ui` are its own.
-pub(crate) fn routes() -> Router<Door> {
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let page = || get(serve);
     Router::new().route("/ui", page()).route("/ui/", page()).route("/ui/{*rest}", page())
 }

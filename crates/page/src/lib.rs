@@ -65,9 +65,7 @@ pub struct Asked<'a> {
 pub fn answer(asked: &Asked<'_>) -> Answer {
     let path = asked.path.trim_start_matches('/');
     let (file, tag) = file(path).unwrap_or_else(|| file(INDEX).expect("the page is there"));
-    let has_it = asked.if_none_match.is_some_and(|tags| {
-        tags.split(',').map(str::trim).any(|it| it == "*" || it.strip_prefix("W/").unwrap_or(it) == tag)
-    });
+    let has_it = asked.if_none_match.is_some_and(|tags| has(tags, tag));
     let embed = asked.query.split('&').any(|part| part == "embed=1");
     let headers = vec![
         ("content-type", content_type(file.path).to_string()),
@@ -87,7 +85,7 @@ pub fn answer(asked: &Asked<'_>) -> Answer {
 fn policy(embed: bool) -> String {
     let ancestors = if embed { "*" } else { "'none'" };
     format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; \
          form-action 'none'; frame-ancestors {ancestors}"
     )
 }
@@ -99,8 +97,13 @@ fn file(path: &str) -> Option<(&'static File, &'static str)> {
     Some((&FILES[index], &TAGS[index]))
 }
 
+/// Whether a browser that sent these tags has what has this tag.
+pub fn has(tags: &str, tag: &str) -> bool {
+    tags.split(',').map(str::trim).any(|it| it == "*" || it.strip_prefix("W/").unwrap_or(it) == tag)
+}
+
 /// A strong tag: other bytes have another one. Tags need not resist an attacker, who would have to change the program.
-fn tag(bytes: &[u8]) -> String {
+pub fn tag(bytes: &[u8]) -> String {
     // FNV-1a, of 64 bits.
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -104,7 +104,7 @@ fn is_door(url: &str) -> bool {
 }
 
 /// Opens a browser, if there is one.
-fn open(page: &str) -> bool {
+pub(crate) fn open(page: &str) -> bool {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     // Without a display, xdg-open would take over the terminal with a browser for text.
     let display =

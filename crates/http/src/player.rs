@@ -1,0 +1,236 @@
+//! `/player/` and below: the engine of the page that plays algorithms. It needs no node, so that `tokenwood play` has it without
+//! a cluster; a node may have it, too. Nothing is kept between two requests.
+
+use std::sync::{Arc, LazyLock};
+
+use ::player::limits::{LONGEST_LINK, MOST_STEPS};
+use ::player::{AutorunRequest, CompareRequest, CurveRequest, FindRequest, PlayRequest, Shared, trace_file};
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+mod alone;
+mod no;
+mod said;
+mod same_site;
+mod work;
+
+pub use alone::{Opened, serve};
+
+use no::No;
+use said::Said;
+use work::Works;
+
+/// The largest body with a run: as many steps as a run has, and longer ones than any algorithm needs.
+const LARGEST_RUN: usize = 4 * LONGEST_LINK;
+const _: () = assert!(LARGEST_RUN / MOST_STEPS > 100);
+/// The largest file that is opened.
+const LARGEST_FILE: usize = 4 << 20;
+
+/// What the handlers share.
+#[derive(Clone)]
+pub(crate) struct Player {
+    /// Whether a cluster is behind the same address.
+    cluster: bool,
+    works: Arc<Works>,
+    /// A run that the page is to show, too long for an address.
+    opened: Option<Arc<str>>,
+}
+
+impl Player {
+    pub(crate) fn new(cluster: bool, opened: Option<Arc<str>>) -> Player {
+        Player { cluster, works: Arc::default(), opened }
+    }
+}
+
+/// The addresses of the player. They are the page's own: `/openapi.json` does not have them.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>(player: Player) -> Router<S> {
+    let file = DefaultBodyLimit::max(LARGEST_FILE);
+    Router::new()
+        .route("/player/about", get(about))
+        .route("/player/catalogue", get(catalogue))
+        .route("/player/gallery", get(gallery))
+        .route("/player/stories", get(stories))
+        .route("/player/opened", get(opened))
+        .route("/player/play", post(play))
+        .route("/player/autorun", post(autorun))
+        .route("/player/share", post(share))
+        .route("/player/trace", post(trace))
+        .route("/player/find", post(find))
+        .route("/player/compare", post(compare))
+        .route("/player/curve", post(curve))
+        .layer(DefaultBodyLimit::max(LARGEST_RUN))
+        .merge(Router::new().route("/player/open", post(open)).layer(file))
+        .layer(from_fn(same_site::check))
+        .layer(from_fn(never_guessed))
+        .with_state(player)
+}
+
+/// What a browser takes an answer for is what the answer says it is.
+async fn never_guessed(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert("x-content-type-options", axum::http::HeaderValue::from_static("nosniff"));
+    headers.insert("cross-origin-resource-policy", axum::http::HeaderValue::from_static("same-origin"));
+    response
+}
+
+/// What is at this address, so that a page knows which views to offer.
+#[derive(Serialize)]
+struct About {
+    /// Whether there is a cluster.
+    cluster: bool,
+    /// Whether there is a player.
+    player: bool,
+    version: &'static str,
+}
+
+fn about_this(cluster: bool, player: bool) -> Response {
+    Json(About { cluster, player, version: env!("CARGO_PKG_VERSION") }).into_response()
+}
+
+async fn about(State(player): State<Player>) -> Response {
+    about_this(player.cluster, true)
+}
+
+/// An answer that is the same for as long as the program runs.
+struct Fixed {
+    json: Result<String, ::player::Refusal>,
+    tag: String,
+}
+
+impl Fixed {
+    fn of(list: Result<impl Serialize, ::player::Refusal>) -> Fixed {
+        // These types have nothing that JSON cannot say.
+        let json = list.map(|list| serde_json::to_string(&list).unwrap_or_default());
+        let tag = page::tag(json.as_deref().unwrap_or_default().as_bytes());
+        Fixed { json, tag }
+    }
+
+    fn answer(&self, headers: &HeaderMap) -> Result<Response, No> {
+        let json = self.json.as_ref().map_err(|refusal| No::from(refusal.clone()))?;
+        let tags = headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+        let fixed = [(ETAG, self.tag.as_str()), (CACHE_CONTROL, "no-cache")];
+        if tags.is_some_and(|tags| page::has(tags, &self.tag)) {
+            return Ok((StatusCode::NOT_MODIFIED, fixed).into_response());
+        }
+        Ok((fixed, [(CONTENT_TYPE, "application/json")], json.clone()).into_response())
+    }
+}
+
+static CATALOGUE: LazyLock<Fixed> = LazyLock::new(|| Fixed::of(Ok(::player::catalogue())));
+static GALLERY: LazyLock<Fixed> = LazyLock::new(|| Fixed::of(::player::gallery()));
+static STORIES: LazyLock<Fixed> = LazyLock::new(|| Fixed::of(::player::stories()));
+
+async fn fixed(player: Player, headers: HeaderMap, list: &'static LazyLock<Fixed>) -> Result<Response, No> {
+    player.works.quick(move || list.answer(&headers)).await
+}
+
+async fn catalogue(State(player): State<Player>, headers: HeaderMap) -> Result<Response, No> {
+    fixed(player, headers, &CATALOGUE).await
+}
+
+async fn gallery(State(player): State<Player>, headers: HeaderMap) -> Result<Response, No> {
+    fixed(player, headers, &GALLERY).await
+}
+
+async fn stories(State(player): State<Player>, headers: HeaderMap) -> Result<Response, No> {
+    fixed(player, headers, &STORIES).await
+}
+
+/// The run that this server was started to show.
+async fn opened(State(player): State<Player>) -> Result<Response, No> {
+    match player.opened {
+        Some(run) => Ok(json(run.to_string())),
+        None => Err(No::nothing("no run was opened here: 'tokenwood trace FILE --open' opens one")),
+    }
+}
+
+/// An answer that is JSON already.
+fn json(text: String) -> Response {
+    ([(CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+/// Answers a request by a function of the player.
+async fn quick<Q, A>(
+    player: Player,
+    said: Said,
+    answer: impl FnOnce(&Q) -> Result<A, ::player::Refusal> + Send + 'static,
+) -> Result<Response, No>
+where
+    Q: DeserializeOwned,
+    A: Serialize,
+{
+    let work = move || {
+        let answer = answer(&said.json::<Q>()?)?;
+        Ok(json(serde_json::to_string(&answer).map_err(No::failed)?))
+    };
+    player.works.quick(work).await
+}
+
+async fn play(State(player): State<Player>, said: Said) -> Result<Response, No> {
+    quick(player, said, |request: &PlayRequest| ::player::play(request)).await
+}
+
+async fn autorun(State(player): State<Player>, said: Said) -> Result<Response, No> {
+    quick(player, said, |request: &AutorunRequest| ::player::autorun(request)).await
+}
+
+async fn share(State(player): State<Player>, said: Said) -> Result<Response, No> {
+    quick(player, said, |request: &Shared| ::player::share(request)).await
+}
+
+/// Opens a link or a file.
+async fn open(State(player): State<Player>, said: Said) -> Result<Response, No> {
+    let work = move || {
+        let shared = ::player::open(said.text()?)?;
+        Ok(json(serde_json::to_string(&shared).map_err(No::failed)?))
+    };
+    player.works.quick(work).await
+}
+
+/// The run as a file for `tokenwood trace`.
+async fn trace(State(player): State<Player>, said: Said) -> Result<Response, No> {
+    let work = move || {
+        let shared = said.json::<Shared>()?;
+        let trace = ::player::to_trace(&shared)?;
+        let name = format!("{}.trace.json", file_name(&shared.setting.algorithm));
+        Ok(attachment("application/json", &name, trace_file::print(&trace)))
+    };
+    player.works.quick(work).await
+}
+
+/// A name that every system accepts for a file.
+fn file_name(text: &str) -> String {
+    let safe = text.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' });
+    let name: String = safe.take(60).collect();
+    name.trim_matches('-').to_string()
+}
+
+fn attachment(kind: &'static str, name: &str, text: impl Into<Body>) -> Response {
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let headers = [(CONTENT_TYPE, kind.to_string()), (CONTENT_DISPOSITION, disposition)];
+    (headers, text.into()).into_response()
+}
+
+async fn find(State(player): State<Player>, said: Said) -> Result<Response, No> {
+    let request = said.json::<FindRequest>()?;
+    player.works.find(request).await
+}
+
+async fn compare(State(player): State<Player>, said: Said) -> Result<Response, No> {
+    let request = said.json::<CompareRequest>()?;
+    player.works.compare(request).await
+}
+
+async fn curve(State(player): State<Player>, said: Said) -> Result<Response, No> {
+    let request = said.json::<CurveRequest>()?;
+    player.works.curve(request).await
+}

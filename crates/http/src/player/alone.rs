@@ -1,0 +1,70 @@
+//! The page and its player without a cluster: what `tokenwood play` serves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::player::Shared;
+use axum::Router;
+use axum::http::Uri;
+use axum::middleware::from_fn;
+use axum::response::Redirect;
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::{Player, routes, same_site};
+use crate::caller::Origin;
+use crate::problem::{NOT_FOUND, Problem};
+use crate::{listen, ui};
+
+/// So many connections at once: a browser has six for a page.
+const MOST_CONNECTIONS: usize = 128;
+/// How long to wait when the operating system has no connections left to give.
+const EXHAUSTED: Duration = Duration::from_millis(50);
+
+/// What a page shows first.
+#[derive(Clone, Debug, Default)]
+pub struct Opened {
+    /// Where `/` leads: an address of the page.
+    pub first: String,
+    /// A run that the page asks for, if it is too long for an address.
+    pub run: Option<Shared>,
+}
+
+/// Serves the page and its player at this listener for as long as this is polled. It must be an address of this machine alone:
+/// callers are not asked who they are.
+pub async fn serve(listener: TcpListener, opened: Opened) {
+    let run = opened.run.and_then(|run| serde_json::to_string(&run).ok());
+    let router = router(Player::new(false, run.map(Arc::from)), opened.first);
+    let (mut connections, places) = (JoinSet::new(), Arc::new(Semaphore::new(MOST_CONNECTIONS)));
+    loop {
+        while connections.try_join_next().is_some() {}
+        // Others wait in the queue of the operating system.
+        let Ok(place) = places.clone().acquire_owned().await else { return };
+        let Ok((stream, address)) = listener.accept().await else {
+            sleep(EXHAUSTED).await;
+            continue;
+        };
+        let router = router.clone();
+        connections.spawn(async move {
+            // What a caller does wrong concerns the caller alone.
+            _ = stream.set_nodelay(true);
+            _ = listen::converse(stream, Origin { address, identity: None }, router).await;
+            drop(place);
+        });
+    }
+}
+
+fn router(player: Player, first: String) -> Router {
+    routes(player)
+        .merge(ui::routes())
+        .route("/", get(async move || Redirect::temporary(&first)))
+        .fallback(async |uri: Uri| {
+            let what =
+                if uri.path().starts_with("/v1/") { "there is no cluster here" } else { "there is nothing" };
+            Problem::new(&NOT_FOUND, format!("{what}: {}", uri.path()))
+        })
+        .layer(from_fn(same_site::check_host))
+}
