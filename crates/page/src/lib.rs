@@ -26,6 +26,8 @@ const FILES: &[File] = files! {
     "draw/charts.js" "draw/icons.js" "draw/marks.js" "draw/ring.js"
     "live/acts.js" "live/events.js" "live/figures.js" "live/filter.js" "live/graph.js" "live/handoffs.js" "live/model.js"
     "live/name.js" "live/names.js" "live/nodes.js" "live/overview.js" "live/states.js"
+    "time.css" "play/branches.js" "play/export.js" "play/find.js" "play/offline.js" "play/share.js"
+    "play/time-canvas.js" "play/time-marks.js" "play/time-more.js" "play/time.js"
 };
 
 /// The page itself: every address that is no file is a view of it.

@@ -31,17 +31,19 @@ class Time {
     this.span = innerWidth < 700 ? 18 : 50;
     this.names = h("div", { class: "time-names" });
     this.canvas = h("canvas", { class: "time-canvas", "aria-hidden": "true" });
-    this.still = s("g", { "aria-hidden": "true" });
+    this.lines = s("path", { class: "rows", "aria-hidden": "true" });
+    this.still = s("svg", { x: LEFT, y: 0, "aria-hidden": "true" });
+    this.band = s("g", { "aria-hidden": "true" });
     this.veil = s("rect", { class: "veil", y: 0, "aria-hidden": "true" });
     this.dots = s("g", {});
-    this.svg = s("svg", { class: "time-svg", role: "group", "aria-label": "Messages in flight" }, this.still, this.veil, this.dots);
+    this.svg = s("svg", { class: "time-svg", role: "group", "aria-label": "Messages in flight" }, this.lines, this.still, this.veil, this.band, this.dots);
     this.tip = h("p", { class: "time-tip", hidden: true, "aria-hidden": "true" });
     this.sheet = h("div", { class: "time-sheet" }, this.canvas, this.svg, this.names);
     this.rows = h("div", { class: "time-rows" }, this.sheet);
     this.axis = s("svg", { class: "time-axis", "aria-hidden": "true" });
     this.head = h("div", { class: "playhead", "aria-hidden": "true" });
-    [this.near, this.slider] = [this.#slider("near"), this.#slider("whole")];
-    this.element = h("section", { class: "time", "aria-label": "Time", onkeydown: (event) => this.#keyed(event) }, this.rows, this.axis, this.near.element, this.head, this.tip);
+    [this.near, this.slider] = [this.#slider("part"), this.#slider("whole")];
+    this.element = h("section", { class: "run-time", "aria-label": "Time", onkeydown: (event) => this.#keyed(event) }, this.rows, this.axis, this.near.element, this.head, this.tip);
     this.spanText = h("span", { class: "zoomed" });
     const zoom = (words, sign, by) => h("button", { "aria-label": words, title: words, onclick: () => this.zoom(by) }, sign);
     this.menu = filterMenu(this);
@@ -158,13 +160,12 @@ class Time {
     this.element.dataset.drawn = canvas ? (scale.step < 1 ? "bins" : "canvas") : "svg";
     this.canvas.hidden = !canvas;
     this.seen = seen;
-    const rows = s("path", { class: "rows", d: [...scale.y.values()].map((y) => `M${LEFT} ${y.toFixed(1)}H${wide}`).join("") });
-    if (!canvas) fill(this.still, rows, drawBand(run, scale), drawPaths(seen, scale, data));
-    else {
-      fill(this.still, rows, drawBand(run, scale));
-      if (scale.step < 1) paintBins(this.canvas, bins(seen, scale), scale, tall);
-      else paintPaths(this.canvas, paths(seen, scale, data.clients), scale, tall);
-    }
+    set(this.lines, { d: [...scale.y.values()].map((y) => `M${LEFT} ${y.toFixed(1)}H${wide}`).join("") });
+    set(this.still, { width: wide - LEFT, height: tall, viewBox: `${LEFT} 0 ${wide - LEFT} ${tall}` });
+    fill(this.still, !canvas && drawPaths(seen, scale, data));
+    if (canvas && scale.step < 1) paintBins(this.canvas, bins(seen, scale), scale, tall);
+    else if (canvas) paintPaths(this.canvas, paths(seen, scale, data.clients), scale, tall);
+    fill(this.band, drawBand(run, scale));
     set(this.axis, { width: wide, height: 22, viewBox: `0 0 ${wide} 22` });
     fill(this.axis, drawAxis(run, scale));
     this.#drawNames(scale);
@@ -174,7 +175,7 @@ class Time {
   }
 
   #drawNames(scale) {
-    const sparse = scale.row < 16;
+    const sparse = scale.row < 13;
     const key = [...scale.y.keys()].join() + sparse;
     if (this.named !== key) {
       this.named = key;
@@ -195,7 +196,9 @@ class Time {
     const inside = x >= LEFT - 1 && x <= scale.width + RIGHT;
     this.head.hidden = !inside;
     this.head.style.transform = `translateX(${x.toFixed(1)}px)`;
-    const from = Math.max(LEFT, Math.min(x, scale.width + RIGHT));
+    // Behind the last step there is no future.
+    const from = run.at === run.last ? scale.width + RIGHT : Math.max(LEFT, Math.min(x, scale.width + RIGHT));
+    this.band.classList.toggle("later", run.at < run.violated?.at);
     set(this.veil, { x: from.toFixed(1), width: Math.max(0, scale.width + RIGHT - from).toFixed(1), height: 6 + scale.row * scale.y.size });
     this.#drawDots(scale, inside);
     this.#sliders(scale);
@@ -219,8 +222,8 @@ class Time {
   }
 
   #slider(kind) {
-    const parts = { done: h("div", { class: "done" }), ticks: h("div", {}), thumb: h("div", { class: "thumb" }) };
-    const element = h("div", { class: `scrubber ${kind}`, role: "slider", tabindex: 0, "aria-label": "Step", "aria-valuemin": 0 }, h("div", { class: "track" }), parts.done, parts.ticks, parts.thumb);
+    const parts = { track: h("div", { class: "track" }), done: h("div", { class: "done" }), ticks: h("div", {}), thumb: h("div", { class: "thumb" }) };
+    const element = h("div", { class: `scrubber ${kind}`, role: "slider", tabindex: 0, "aria-label": "Step", "aria-valuemin": 0 }, parts.track, parts.done, parts.ticks, parts.thumb);
     element.addEventListener("keydown", (event) => this.#arrow(event));
     element.addEventListener("pointerdown", (event) => this.#scrub(event, element, kind));
     return { element, ...parts };
@@ -247,12 +250,13 @@ class Time {
         return tick;
       }));
     }
+    if (scale) this.near.track.style.right = `${Math.max(RIGHT, scale.width + RIGHT - scale.x(scale.end)).toFixed(1)}px`;
     set(this.near.thumb, { class: this.head.hidden ? "thumb away" : "thumb" });
   }
 
   #keyed(event) {
     // Elsewhere T is the timer of a node: here it is the table of what is drawn.
-    if (event.key.toLowerCase() !== "t" || event.ctrlKey || event.metaKey || event.altKey || !event.target.closest(".time")) return;
+    if (event.key.toLowerCase() !== "t" || event.ctrlKey || event.metaKey || event.altKey || !event.target.closest(".run-time")) return;
     event.stopPropagation();
     this.table();
   }
@@ -397,13 +401,13 @@ export function drawBand(run, scale) {
   const middle = rows.length === 2 ? (rows[0] + rows[1]) / 2 : top + 12;
   // Words need room between the bars: otherwise the sentence of the step says it.
   const words = room < wide && (!found.nodes || scale.row >= 19) && s("g", { class: "pill", transform: `translate(${(x + wide / 2).toFixed(1)} ${middle.toFixed(1)})` }, s("rect", { x: -room / 2, y: -9, width: room, height: 18, rx: 9 }), s("text", { y: 3.8 }, found.text));
-  return s("g", { class: "band" }, s("defs", {}, hatch), s("rect", { class: "ground", x, y: top, width: wide, height: bottom - top }), s("rect", { fill: "url(#time-hatch)", x, y: top, width: wide, height: bottom - top }), s("path", { class: "edge", d: `M${x} ${top}h${wide}M${x} ${bottom}h${wide}` }), words);
+  return s("g", { class: "band" }, s("defs", {}, hatch), s("rect", { fill: "url(#time-hatch)", x, y: top, width: wide, height: bottom - top }), s("path", { class: "edge", d: `M${x} ${top}h${wide}M${x} ${bottom}h${wide}` }), words);
 }
 
 /** All marks of a window as elements. */
 export function drawPaths(seen, scale, data) {
   const tall = thick(scale, data.clients);
-  const numbers = data.numbered && tall >= 9 ? seen.bars.filter((it) => it.tone !== null && scale.x(it.to ?? scale.end) - scale.x(it.from) > 13) : [];
+  const numbers = data.numbered && tall >= 9 ? seen.bars.filter((it) => it.tone !== null && scale.x(it.to ?? scale.end) - Math.max(scale.left, scale.x(it.from)) > 13) : [];
   return [
     paths(seen, scale, data.clients).map(({ kind, tone, d }) => s("path", { class: `mark ${kind} ${tone}`, d })),
     numbers.map((it) => s("text", { class: `bar-number ${colour(it.tone)}`, x: (Math.max(scale.x(it.from), scale.left) + 4.5).toFixed(1), y: (lane(it, scale, data.clients) + 3.4).toFixed(1) }, String(it.tone))),
