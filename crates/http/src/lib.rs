@@ -58,6 +58,16 @@ pub(crate) struct Door {
 
 /// Serves HTTP at this listener, encrypted as the node is, for as long as this is polled.
 pub async fn serve(host: Host, listener: TcpListener) {
+    open(host, listener, player::absent()).await;
+}
+
+/// The same with the player: its pages may take the processor of the node.
+pub async fn serve_with_player(host: Host, listener: TcpListener) {
+    let player = player::at_node(&host);
+    open(host, listener, player).await;
+}
+
+async fn open(host: Host, listener: TcpListener, player: Router<Door>) {
     let door = Door {
         host: host.clone(),
         sessions: Arc::default(),
@@ -66,7 +76,7 @@ pub async fn serve(host: Host, listener: TcpListener) {
         terraform: Arc::default(),
         streams: Arc::default(),
     };
-    listen::serve(host, listener, router(door)).await;
+    listen::serve(host, listener, router(door, player)).await;
 }
 
 async fn count_answer(State(door): State<Door>, request: Request, next: Next) -> Response {
@@ -97,11 +107,12 @@ fn routes() -> [(&'static str, MethodRouter<Door>); 15] {
     ]
 }
 
-fn router(door: Door) -> Router {
+fn router(door: Door, player: Router<Door>) -> Router {
     let router =
         routes().into_iter().fold(Router::new(), |router, (path, methods)| router.route(path, methods));
     router
         .merge(ui::routes())
+        .merge(player)
         .fallback(async |uri: Uri| Problem::new(&NOT_FOUND, format!("there is nothing at {}", uri.path())))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             let detail = format!("{method} does not fit {}", uri.path());

@@ -6,15 +6,22 @@ use std::sync::{Arc, LazyLock};
 use ::player::limits::{LONGEST_LINK, MOST_STEPS};
 use ::player::{AutorunRequest, CompareRequest, CurveRequest, FindRequest, PlayRequest, Shared, trace_file};
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{DefaultBodyLimit, FromRequestParts, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Json, Router};
+use node::Host;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use service::protocol::Question;
+
+use crate::Door;
+use crate::caller::Caller;
+use crate::problem::{NOT_FOUND, Problem};
+use crate::talk::ask;
 
 mod alone;
 mod no;
@@ -37,24 +44,50 @@ const LARGEST_FILE: usize = 4 << 20;
 /// What the handlers share.
 #[derive(Clone)]
 pub(crate) struct Player {
-    /// Whether a cluster is behind the same address.
-    cluster: bool,
     works: Arc<Works>,
     /// A run that the page is to show, too long for an address.
     opened: Option<Arc<str>>,
 }
 
 impl Player {
-    pub(crate) fn new(cluster: bool, opened: Option<Arc<str>>) -> Player {
-        Player { cluster, works: Arc::default(), opened }
+    fn new(opened: Option<Arc<str>>) -> Player {
+        Player { works: Arc::default(), opened }
     }
 }
 
-/// The addresses of the player. They are the page's own: `/openapi.json` does not have them.
-pub(crate) fn routes<S: Clone + Send + Sync + 'static>(player: Player) -> Router<S> {
+/// The addresses of the player at a node: its callers are those who may read something there. They are the page's own:
+/// `/openapi.json` does not have them.
+pub(crate) fn at_node(host: &Host) -> Router<Door> {
+    let judged = from_fn_with_state(host.clone(), judge);
+    about(true, true).merge(routes(Player::new(None)).layer(judged))
+}
+
+/// The same addresses at a node that has no player.
+pub(crate) fn absent() -> Router<Door> {
+    let absent = any(async || {
+        let detail = "this node has no player: run 'tokenwood play' on a machine of yours, or start the node with --player on";
+        Problem::new(&NOT_FOUND, detail)
+    });
+    about(true, false).route("/player/{*rest}", absent)
+}
+
+/// Lets through who may read something at this node.
+async fn judge(State(host): State<Host>, request: Request, next: Next) -> Result<Response, Problem> {
+    let (mut parts, body) = request.into_parts();
+    let caller = Caller::from_request_parts(&mut parts, &()).await?;
+    ask(&host, caller.caller, Question::Voters).await?;
+    Ok(next.run(Request::from_parts(parts, body)).await)
+}
+
+/// The address that says what is here: it is the same for every caller, as the page is.
+fn about<S: Clone + Send + Sync + 'static>(cluster: bool, player: bool) -> Router<S> {
+    let about = About { cluster, player, version: env!("CARGO_PKG_VERSION") };
+    Router::new().route("/player/about", get(async move || Json(about)))
+}
+
+fn routes<S: Clone + Send + Sync + 'static>(player: Player) -> Router<S> {
     let file = DefaultBodyLimit::max(LARGEST_FILE);
     Router::new()
-        .route("/player/about", get(about))
         .route("/player/catalogue", get(catalogue))
         .route("/player/gallery", get(gallery))
         .route("/player/stories", get(stories))
@@ -83,21 +116,13 @@ async fn never_guessed(request: Request, next: Next) -> Response {
 }
 
 /// What is at this address, so that a page knows which views to offer.
-#[derive(Serialize)]
+#[derive(Clone, Copy, Serialize)]
 struct About {
     /// Whether there is a cluster.
     cluster: bool,
     /// Whether there is a player.
     player: bool,
     version: &'static str,
-}
-
-fn about_this(cluster: bool, player: bool) -> Response {
-    Json(About { cluster, player, version: env!("CARGO_PKG_VERSION") }).into_response()
-}
-
-async fn about(State(player): State<Player>) -> Response {
-    about_this(player.cluster, true)
 }
 
 /// An answer that is the same for as long as the program runs.

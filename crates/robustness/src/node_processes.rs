@@ -118,7 +118,7 @@ impl Log {
 }
 
 /// Variables that are meant for other nodes, or for clients.
-const FOR_OTHER_NODES: [&str; 13] = [
+const FOR_OTHER_NODES: [&str; 14] = [
     "CONFIG",
     "ADVERTISE",
     "REACHED_AT",
@@ -131,6 +131,7 @@ const FOR_OTHER_NODES: [&str; 13] = [
     "INSECURE",
     "SOCKET",
     "HTTP_LISTEN",
+    "PLAYER",
     "RIGHTS",
 ];
 

@@ -107,7 +107,7 @@ async fn begin(arguments: &Arguments, keyring: Option<&Keyring>) -> Result<(Loca
     let doors = listeners(arguments.nodes, USUAL_HTTP_PORTS).await?;
     for (((id, host), endpoint), door) in (0..).zip(&cluster.hosts).zip(&cluster.endpoints).zip(doors) {
         let (pid, http) = (std::process::id(), door.local_addr()?.to_string());
-        tokio::spawn(http_door::serve(host.clone(), door));
+        tokio::spawn(http_door::serve_with_player(host.clone(), door));
         running.push(Running { id, pid, endpoint: endpoint.clone(), http });
     }
     until_usable(&mut NodeProcesses::none(), &running, keyring).await?;
@@ -199,7 +199,7 @@ async fn launch(arguments: &Arguments, keyring: Option<&Keyring>) -> Result<(Nod
     // Each node binds its ports anew.
     drop((for_clients, for_peers, doors));
     let lease = arguments.lease.to_string();
-    let mut nodes = NodeProcesses::start(OF_PROCESSES, &setups, &["--lease", &lease])?;
+    let mut nodes = NodeProcesses::start(OF_PROCESSES, &setups, &["--lease", &lease, "--player", "on"])?;
     let running: Vec<Running> = nodes
         .ids_and_pids()
         .zip(&setups)

@@ -43,7 +43,10 @@ fn text(settings: &Settings) -> String {
     line("reached_at", &settings.reached_at);
     line("clients", &settings.clients);
     settings.advertise.iter().for_each(|advertise| line("advertise", advertise));
-    settings.http.iter().for_each(|http| line("http", http));
+    if let Some(http) = &settings.http {
+        line("http", http);
+        line("player", &settings.player);
+    }
     line("lease", &settings.lease);
     text += &settings.encryption.to_string();
     if !settings.members.is_empty() {

@@ -20,7 +20,7 @@ use crate::daemon::fail_stop;
 use crate::daemon::kept;
 use crate::daemon::log;
 use crate::daemon::log::{Format, Threshold};
-use crate::daemon::node_file::{Address, Length, MemberId, NodeFile, Settings};
+use crate::daemon::node_file::{Address, Length, MemberId, NodeFile, Player, Settings};
 use crate::daemon::parent::end_with;
 use crate::locks::endpoints::runtime;
 use crate::terminal::output;
@@ -87,6 +87,10 @@ pub(crate) struct Arguments {
     /// Where to listen for HTTP: JSON for programs in any language, events, health [default: as at the last start, or not at all]
     #[arg(long, value_name = "HOST:PORT", env = "TOKENWOOD_HTTP_LISTEN")]
     http: Option<Address>,
+    /// Whether the page at the HTTP door plays algorithms (on), which takes processor time from the node: at most two searches
+    /// at once [default: as at the last start, or off: 'tokenwood play' needs no node]
+    #[arg(long, value_name = "ON|OFF", env = "TOKENWOOD_PLAYER", value_enum, hide_possible_values = true)]
+    player: Option<Player>,
     /// The length of node leases in a new cluster: what the clients of a dead node held is free again about that much later,
     /// and a node that cannot reach the others for that long loses what its clients hold [default: 3s]
     #[arg(long, env = "TOKENWOOD_LEASE")]
@@ -197,6 +201,7 @@ fn settings(arguments: &Arguments) -> Result<(Settings, Said)> {
         clients,
         advertise,
         http: arguments.http.clone().or(file.http).or(kept.http),
+        player: arguments.player.or(file.player).or(kept.player).unwrap_or(Player::Off),
         lease,
         linger: length(arguments.linger, file.linger, 10),
         keep_idle: length(arguments.keep_idle, file.keep_idle, 10),
@@ -206,6 +211,11 @@ fn settings(arguments: &Arguments) -> Result<(Settings, Said)> {
         log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
         members,
     };
+    if settings.player == Player::On && settings.http.is_none() {
+        bail!(
+            "the player is a part of the page at the HTTP door: add --http 127.0.0.1:7720, or leave out --player"
+        );
+    }
     Ok((settings, before))
 }
 
@@ -285,7 +295,10 @@ async fn serve(mut settings: Settings, kept: Said, invitation: Option<Invitation
         let at = listener.local_addr().context(unknown)?;
         settings.http = Some(at.to_string().parse().map_err(anyhow::Error::msg)?);
         also = format!(", at {at} for HTTP");
-        tokio::spawn(http_door::serve(host.clone(), listener));
+        match settings.player {
+            Player::On => tokio::spawn(http_door::serve_with_player(host.clone(), listener)),
+            Player::Off => tokio::spawn(http_door::serve(host.clone(), listener)),
+        };
     }
     keep(&settings, founds);
     output::announce(format_args!(

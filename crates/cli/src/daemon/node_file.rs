@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::json;
 use service::limits::Limits;
@@ -29,6 +30,7 @@ pub(crate) struct NodeFile {
     pub(crate) clients: Option<Address>,
     pub(crate) advertise: Option<Address>,
     pub(crate) http: Option<Address>,
+    pub(crate) player: Option<Player>,
     pub(crate) lease: Option<Length>,
     pub(crate) linger: Option<Length>,
     pub(crate) keep_idle: Option<Length>,
@@ -146,6 +148,25 @@ impl TryFrom<String> for MemberId {
     }
 }
 
+/// Whether a node has the player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Player {
+    /// The page plays algorithms.
+    On,
+    /// It does not.
+    Off,
+}
+
+impl fmt::Display for Player {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Player::On => "on",
+            Player::Off => "off",
+        })
+    }
+}
+
 /// What is in effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -158,6 +179,7 @@ pub(crate) struct Settings {
     pub(crate) clients: Address,
     pub(crate) advertise: Option<Address>,
     pub(crate) http: Option<Address>,
+    pub(crate) player: Player,
     pub(crate) lease: Length,
     pub(crate) linger: Length,
     pub(crate) keep_idle: Length,
@@ -206,6 +228,7 @@ impl fmt::Display for Settings {
         }
         if let Some(http) = &self.http {
             writeln!(f, "# Where to listen for HTTP.\nhttp = {}\n", text(http))?;
+            writeln!(f, "# Whether the page there plays algorithms.\nplayer = {}\n", text(&self.player))?;
         }
         writeln!(f, "# The length of node leases in a new cluster.\nlease = {}\n", text(&self.lease))?;
         writeln!(f, "# How long an idle token stays where it was used last before it goes home.")?;

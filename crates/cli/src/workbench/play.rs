@@ -112,7 +112,8 @@ pub(crate) fn address(setting: &Setting) -> String {
         _ = write!(text, "{separator}{name}={}", escaped(value));
         separator = '&';
     };
-    let numbers = [("n", setting.nodes), ("k", setting.tokens), ("m", setting.groups.filter(|it| *it > 1))];
+    let numbers =
+        [("n", setting.nodes), ("k", setting.tokens), ("groups", setting.groups.filter(|it| *it > 1))];
     for (name, number) in numbers {
         if let Some(number) = number {
             add(name, &number.to_string());

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::{Player, routes, same_site};
+use super::{Player, about, routes, same_site};
 use crate::caller::Origin;
 use crate::problem::{NOT_FOUND, Problem};
 use crate::{listen, ui};
@@ -37,7 +37,7 @@ pub struct Opened {
 /// callers are not asked who they are.
 pub async fn serve(listener: TcpListener, opened: Opened) {
     let run = opened.run.and_then(|run| serde_json::to_string(&run).ok());
-    let router = router(Player::new(false, run.map(Arc::from)), opened.first);
+    let router = router(Player::new(run.map(Arc::from)), opened.first);
     let (mut connections, places) = (JoinSet::new(), Arc::new(Semaphore::new(MOST_CONNECTIONS)));
     loop {
         while connections.try_join_next().is_some() {}
@@ -58,7 +58,8 @@ pub async fn serve(listener: TcpListener, opened: Opened) {
 }
 
 fn router(player: Player, first: String) -> Router {
-    routes(player)
+    about(false, true)
+        .merge(routes(player))
         .merge(ui::routes())
         .route("/", get(async move || Redirect::temporary(&first)))
         .fallback(async |uri: Uri| {

@@ -22,6 +22,7 @@ mod metrics;
 mod openapi;
 mod page;
 mod paths;
+mod player;
 #[path = "../../../cli/tests/all/json_schema/validator.rs"]
 mod validator;
 mod watching;
