@@ -26,6 +26,10 @@ const FILES: &[File] = files! {
     "draw/charts.js" "draw/icons.js" "draw/marks.js" "draw/ring.js"
     "live/acts.js" "live/events.js" "live/figures.js" "live/filter.js" "live/graph.js" "live/handoffs.js" "live/model.js"
     "live/name.js" "live/names.js" "live/nodes.js" "live/overview.js" "live/states.js"
+    "compare/chart.js" "compare/compare.js" "compare/curves.js" "compare/half.js" "compare/load.js" "compare/run.js"
+    "compare/scene.js" "compare/strip.js" "compare/view-keys.js"
+    "gallery.css" "gallery/card.js" "gallery/data.js" "gallery/exhibit.js" "gallery/failed.js" "gallery/gallery.js"
+    "gallery/outline.js" "gallery/stories.js" "open.js" "play-address.js"
     "time.css" "play/branches.js" "play/export.js" "play/find.js" "play/offline.js" "play/share.js"
     "play/time-canvas.js" "play/time-marks.js" "play/time-more.js" "play/time.js"
 };

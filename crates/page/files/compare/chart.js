@@ -21,12 +21,14 @@ export class Chart {
   #width = 0;
   #asTable = false;
 
-  constructor(title, about = "") {
+  /** A title, or what chooses one, with a name. */
+  constructor(title, about) {
+    const named = typeof title === "string";
     this.about = h("p", { class: "quiet" }, about);
     this.svg = s("svg", { class: "chart-lines", height: HEIGHT, role: "img" });
     this.table = h("div", { class: "chart-table", hidden: true, tabindex: "0", role: "region" });
-    this.head = h("div", { class: "bar" }, typeof title === "string" ? h("h2", {}, title) : title, this.about);
-    this.element = h("section", { class: "panel chart-panel", "aria-label": typeof title === "string" ? title : "Curve" }, this.head, this.svg, this.table);
+    this.head = h("div", { class: "bar" }, named ? h("h2", {}, title) : title, this.about);
+    this.element = h("section", { class: "panel chart-panel", "aria-label": named ? title : about }, this.head, this.svg, this.table);
     this.watch = new ResizeObserver(() => this.svg.clientWidth !== this.#width && this.#draw());
     this.watch.observe(this.element);
   }
@@ -79,7 +81,7 @@ export class Chart {
         continue;
       }
       const [px, py] = [n(x(at)), n(y(value))];
-      d += open ? (kind === "steps" ? `H${px}V${py}` : `L${px} ${py}`) : `M${px} ${py}`;
+      d += open ? (`L${px} ${py}`) : `M${px} ${py}`;
       if (open && last && error !== null && error !== undefined) band += `M${n(x(last[0]))} ${n(y(last[1] + last[2]))}L${px} ${n(y(value + error))}V${n(y(value - error))}L${n(x(last[0]))} ${n(y(last[1] - last[2]))}Z`;
       open = true;
       last = error === null || error === undefined ? null : [at, value, error];
@@ -88,16 +90,21 @@ export class Chart {
     return s("g", { class: `${tone} ${index ? "second" : "first"}` }, band && s("path", { class: "chart-band", d: band }), kind !== "dots" && s("path", { class: "chart-line", d }), (kind === "dots" || kind === "points") && s("path", { class: "chart-dots", d: dots }));
   }
 
-  /** Names stand at their lines; two that would touch step apart. */
-  #names({ lines, named = true }, x, y, width) {
-    if (!named) return [];
-    const ends = lines.map(({ points }) => points.filter(([, value]) => value !== null).at(-1));
-    if (ends.some((end) => !end)) return [];
-    const at = ends.map(([, value]) => y(value) - 10);
-    const upper = at[0] <= at[1] ? 0 : 1;
-    if (at[1 - upper] - at[upper] < 34) at[1 - upper] = Math.min(HEIGHT - BOTTOM - 8, Math.max(at[upper] + 16, y(ends[1 - upper][1]) + 14));
-    if (at[upper] < TOP + 2) at[upper] = TOP + 6;
-    return lines.map(({ name }, index) => s("text", { class: "chart-name", x: Math.min(width - RIGHT - 4, x(ends[index][0]) - 4), y: at[index] }, name));
+  /** Names stand where the lines are farthest apart: the upper one above its line, the lower one below. */
+  #names({ lines: [a, b], named = true }, x, y, width) {
+    let best = null;
+    a.points.forEach(([at, value], index) => {
+      const other = b.points[index]?.[1] ?? null;
+      if (named && value !== null && other !== null && (!best || Math.abs(value - other) > Math.abs(best[1] - best[2]))) best = [at, value, other];
+    });
+    if (!best) return [];
+    const [at, ...values] = best;
+    const near = Math.max(LEFT + 4, Math.min(width - RIGHT - 4, x(at)));
+    return [a, b].map(({ name }, index) => {
+      const upper = values[index] > values[1 - index] || (values[0] === values[1] && !index);
+      const place = y(values[index]) + (upper || y(values[index]) > HEIGHT - BOTTOM - 20 ? -11 : 13);
+      return s("text", { class: "chart-name", x: near, y: Math.max(TOP - 4, place), "text-anchor": near > width / 2 ? "end" : "start" }, name);
+    });
   }
 
   #tabulate() {

@@ -41,7 +41,7 @@ class Comparison {
     Object.assign(this, { state, catalogue });
     this.halves = ["a", "b"].map((side) => new Half(side, state[side], catalogue, (name) => this.#change(side, name)));
     this.curves = new Curves(state, catalogue, (key, value) => this.#curve(key, value));
-    this.charts = { messages: new Chart("Messages so far", "by entry"), waits: new Chart("Wait of each entry", "in simulated time"), inside: new Chart("Inside", "over time") };
+    this.charts = { messages: new Chart("Messages so far", "by entry"), waits: new Chart("Wait of each entry", "in simulated time"), inside: new Chart("Inside over time", "mean of each 30th of the run") };
     this.versus = h("section", { class: "panel versus-panel", "aria-label": "Both runs as a whole" }, h("div", { class: "bar" }, h("h2", {}, "Both runs as a whole"), h("p", { class: "quiet" }, `${ENTRIES} entries`)));
     this.trouble = h("p", { class: "wrong compare-trouble", role: "alert" });
     this.share = h("button", { class: "button", onclick: () => this.#share() }, icon("copy", 14), h("span", {}, "Copy link"));
@@ -50,6 +50,7 @@ class Comparison {
     root.append(h("div", { class: "view compare", "data-side": "a" }, h("div", { class: "load" }, h("div", { class: "load-title" }, h("h1", {}, "The same load"), about), controls(state, (key, value) => this.#change(key, value)), this.share), this.trouble, this.#switch(root), this.halves.map((half) => half.element), this.#transport(), h("div", { class: "row-title" }, h("h2", {}, "This run"), this.table), Object.values(this.charts).map((chart) => chart.element), this.curves.bar, this.versus, this.curves.elements));
     this.keys = onKeys({ Space: () => this.#toggle(), ArrowRight: () => this.#go(this.#at + 1), ArrowLeft: () => this.#go(this.#at - 1), Home: () => this.#go(1), End: () => this.#go(Infinity), T: () => this.#asTable() });
     this.#describe();
+    this.#mark();
     this.#run(state.at === null && !still());
   }
 
@@ -157,7 +158,7 @@ class Comparison {
     if (!compared.sides) return;
     this.charts.waits.show({ title: "Wait of each entry", x, mark: this.#at, named: false, lines: line((side) => compared.sides[side].waits.slice(0, compared.entries.length).map((wait, index) => [index + 1, wait]), "points") });
     const end = Math.max(...["a", "b"].map((side) => compared.done[side].times.at(-1) ?? 1));
-    this.charts.inside.show({ title: "Inside over time", x: { words: "time", least: 0, most: end }, mark: compared.entries[this.#at - 1].a.time, named: false, lines: line((side) => [...compared.sides[side].inside, [compared.done[side].times.at(-1) ?? end, compared.sides[side].inside.at(-1)[1]]], "steps") });
+    this.charts.inside.show({ title: "Inside over time", x: { words: "time", least: 0, most: end }, mark: compared.entries[this.#at - 1].a.time, named: false, lines: line((side) => compared.sides[side].inside) });
   }
 
   #go(at) {

@@ -52,7 +52,7 @@ export class Curves {
     };
     this.measures = ["messages_per_entry", "time_to_enter"].map((usual, at) => (state.y[at] in MEASURES ? state.y[at] : usual));
     this.over = h("select", { id: "over", onchange: () => changed("over", this.over.value) }, SLIDERS.map(({ key, words }) => h("option", { value: key, selected: key === state.over }, words)));
-    this.charts = [new Chart(pick(0)), new Chart(pick(1))];
+    this.charts = [new Chart(pick(0), "First curve"), new Chart(pick(1), "Second curve")];
     this.progress = h("p", { class: "quiet progress", role: "status" });
     this.wrong = h("p", { class: "wrong", role: "alert" });
     this.bar = h("div", { class: "row-title" }, h("h2", {}, "Curves, by the simulator"), h("label", { for: "over", class: "quiet" }, "over"), this.over, this.progress, this.wrong);
@@ -76,7 +76,9 @@ export class Curves {
     this.#points.clear();
     this.#refused.clear();
     say(this.wrong, "");
-    const values = this.#slider().curve;
+    // More tokens than nodes are refused: the curve has no such points.
+    const { over, n, k } = this.state;
+    const values = this.#slider().curve.filter((value) => (over === "n" ? value >= k : over !== "k" || value <= n));
     const todo = coarse(values).flatMap((value) => ["a", "b"].map((side) => ({ side, value, body: this.#request(side, value) })));
     const open = todo.filter(({ side, value, body }) => {
       if (kept.has(body)) this.#points.set(`${side}${value}`, kept.get(body));

@@ -28,7 +28,7 @@ export class Half {
     this.scene = new Scene();
     this.strip = new Strip();
     this.wrong = h("p", { class: "wrong", role: "alert" });
-    this.element = h("section", { class: `panel half side-${side}`, "aria-label": side === "a" ? "First run" : "Second run" }, h("div", { class: "bar" }, h("span", { class: `key-line-of ${side === "a" ? "t0" : "t3"}`, "aria-hidden": "true" }), this.select, this.about, this.play), h("div", { class: "moment" }, this.scene.svg, h("dl", { class: "counters" }, FIGURES.map(([key, words]) => h("div", { class: key }, h("dt", {}, words), this.figures[key])))), this.wrong, this.strip.element);
+    this.element = h("section", { class: `panel half side-${side}`, "aria-label": side === "a" ? "First run" : "Second run" }, h("div", { class: "bar" }, h("span", { class: `key-line-of ${side === "a" ? "t0" : "t3"}`, "aria-hidden": "true" }), this.select, this.about, this.play), h("div", { class: "moment" }, this.scene.svg, h("dl", { class: "counters" }, FIGURES.map(([key, words]) => h("div", {}, h("dt", {}, words), this.figures[key])))), this.wrong, this.strip.element);
   }
 
   describe(entry) {

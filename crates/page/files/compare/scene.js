@@ -59,13 +59,13 @@ export class Scene {
       const { x, y } = curve.middle;
       if (carries) marks.push(slice(message.token, x, y, 8));
       else if (message.asks !== null || message.origin !== null) marks.push(s("circle", { class: `asks ${tone}`, cx: n(x), cy: n(y), r: 4.5 }));
-      else marks.push(s("circle", { class: `told ${tone}`, cx: n(x), cy: n(y), r: 3.6 }));
+      else marks.push(s("circle", { class: `tells ${tone}`, cx: n(x), cy: n(y), r: 3.6 }));
     }
     const nodes = scene.nodes.map((node, index) => {
       const place = at[index];
       const tone = colour(node.is === "inside" ? node.tokens[0] ?? (node.group || null) : node.asks);
       const held = node.tokens.slice(0, 3).map((token, order) => slice(token, place.x + (place.x < WIDTH / 2 ? -1 : 1) * r * 0.8, place.y - r * 0.75 + order * 13, r > 12 ? 7.5 : 6));
-      return [s("g", { class: `small-node ${node.is} ${tone}`, transform: `translate(${n(place.x)} ${n(place.y)})` }, s("circle", { r }), r >= 10 && s("text", {}, String(index))), held];
+      return [s("g", { class: `small-node ${node.is} ${tone}`, transform: `translate(${n(place.x)} ${n(place.y)})` }, s("circle", { r }), r >= 10 && s("text", { "font-size": r > 12 ? 13 : 10 }, String(index))), held];
     });
     fill(this.svg, [...paths].map(([kind, d]) => s("path", { class: kind, d })), marks, nodes);
     const of = (state) => scene.nodes.flatMap((node, index) => (node.is === state ? [index] : []));
@@ -75,4 +75,4 @@ export class Scene {
 }
 
 /** A token: a slice of wood with its number. */
-const slice = (token, x, y, r) => s("g", { class: `small-token ${colour(token)}`, transform: `translate(${n(x)} ${n(y)})` }, s("circle", { r: r + 1 }), s("circle", { class: "inner", r: r - 2 }), s("text", {}, String(token)));
+const slice = (token, x, y, r) => s("g", { class: `small-token ${colour(token)}`, transform: `translate(${n(x)} ${n(y)})` }, s("circle", { r: r + 1 }), s("circle", { class: "inner", r: r - 2 }), s("text", { "font-size": 9 }, String(token)));

@@ -43,13 +43,14 @@ export class Strip {
     this.scale = (this.#width - LEFT - 8) / span;
     const gap = (HEIGHT - 8) / outline.nodes;
     const y = (node) => 4 + gap * (node + 0.5);
+    const thick = Math.max(2, Math.min(8, gap * 0.55));
     const x = (step) => (step ? times[step - 1] : 0) * this.scale;
-    fill(this.moving, lines(outline, { x, y, end: x(times.length) }));
+    fill(this.moving, lines(outline, { x, y, end: x(times.length), cap: thick / 2 }));
     const head = LEFT + (this.#width - LEFT - 8) * HEAD;
     const names = gap >= 9 ? Array.from({ length: outline.nodes }, (_, node) => s("text", { class: "run-node", x: LEFT - 10, y: y(node) }, String(node))) : [];
     fill(this.fixed, s("rect", { class: "run-future", x: head, y: 0, width: this.#width - head, height: HEIGHT }), s("path", { class: "run-now", d: `M${head} 2V${HEIGHT - 2}` }), s("rect", { class: "run-margin", x: 0, y: 0, width: LEFT - 4, height: HEIGHT }), names);
     const lanes = s("path", { class: "run-lane", d: Array.from({ length: outline.nodes }, (_, node) => `M${LEFT} ${y(node).toFixed(1)}H${this.#width}`).join("") });
-    this.svg.style.setProperty("--bar", `${Math.max(2, Math.min(8, gap * 0.55)).toFixed(1)}px`);
+    this.svg.style.setProperty("--bar", `${thick.toFixed(1)}px`);
     this.svg.style.setProperty("--thin", outline.messages.length / entries > 12 ? ".5" : "1");
     fill(this.svg, lanes, this.moving, this.fixed);
     this.head = head;

@@ -63,14 +63,16 @@ function show(view, all, index, signal) {
   const title = exhibit.shortest ? "The shortest run" : "A run";
   fill(
     view,
-    h("div", { class: "strip-top" }, h("h1", {}, h("a", { class: "up", href: address("gallery") }, "Gallery"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), exhibit.defect), leadsTag(exhibit), h("div", { class: "acts" }, near(-1, "Last"), near(1, "Next"))),
+    h("div", { class: "strip-top" }, h("h1", {}, h("a", { class: "up", href: address("gallery") }, "Gallery"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), exhibit.defect), leadsTag(exhibit), h("div", { class: "acts" }, near(-1, "Previous"), near(1, "Next"))),
     h("section", { class: "panel what", "aria-label": "What is printed" }, h("div", { class: "bar" }, h("h2", {}, exhibit.mutant ? "The defect" : "What is printed"), h("p", { class: "quiet" }, `${exhibit.algorithm}, ${exhibit.where}`)), sides(exhibit), h("div", { class: "leads-to" }, h("h3", {}, "What it leads to"), verdict, difference), h("div", { class: "ways" }, watch, see, trouble), h("p", { class: "quiet of-text" }, TEXTS[group(exhibit)])),
-    h("section", { class: "panel drawn", "aria-label": title }, h("div", { class: "bar" }, h("h2", {}, title), h("p", { class: "quiet" }, `${many(steps.length, "step")}${exhibit.shortest ? "; no run with fewer shows it" : ""} · ${size.join(", ")}`)), picture(exhibit, { width: 760, height: Math.min(330, 90 + 38 * Math.min(setting.nodes, 8)), steps }), told),
+    h("section", { class: "panel drawn", "aria-label": title }, h("div", { class: "bar" }, h("h2", {}, title), h("p", { class: "quiet" }, `${many(steps.length, "step")}${exhibit.shortest ? "; no run with fewer shows it" : ""} · ${size.join(", ")}`)), picture(exhibit, { width: innerWidth < 700 ? 380 : 760, height: Math.min(330, 90 + 38 * Math.min(setting.nodes, 8)), steps }), told),
   );
   say(verdict, exhibit.leads === "dearer" ? "No property is violated. The run sends more messages than the right rule would." : `Violates ${exhibit.leads}: ${leads(exhibit.leads)}.`);
   const from = Math.max(1, steps.length - TOLD + 1);
   play(setting, steps, [[from, steps.length]], signal).then(({ states, violated }) => {
-    if (violated) fill(verdict, "Violates ", h("strong", {}, violated.property), violated.detail ? `: ${violated.detail}` : "", `, after step ${count(violated.at)}.`);
+    const end = states.at(-1).properties.find((it) => it.name === exhibit.leads && it.verdict === "violated");
+    const earlier = violated && violated.property !== exhibit.leads && `Before that, step ${count(violated.at)} violates ${violated.property}: ${violated.detail}.`;
+    if (exhibit.leads !== "dearer") fill(verdict, "Violates ", h("strong", {}, exhibit.leads), `: ${end?.detail || leads(exhibit.leads)}`, end ? `, after step ${count(steps.length)}. ` : ". This state alone does not show it: the checker looked at all that can follow. ", earlier);
     fill(told, from > 1 && h("li", { class: "quiet" }, h("span", {}), h("span", {}), `${many(from - 1, "step")} before`), states.map((state) => h("li", { class: violated?.at === state.at ? "broken" : null }, h("span", { class: "quiet" }, String(state.at)), h("code", {}, state.step), h("span", {}, state.sentence))));
   }).catch((error) => signal.aborted || say(trouble, sentence(error.message)));
   right.then((it) => {

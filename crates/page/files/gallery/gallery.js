@@ -1,6 +1,6 @@
 // The gallery: every printed error, and errors that are easy to make, each with a run that shows it.
 
-import { announce, fill, h, say } from "../dom.js";
+import { announce, fill, h, keyed, say } from "../dom.js";
 import { address, replace } from "../router.js";
 import { count, many } from "../words.js";
 import { card } from "./card.js";
@@ -13,36 +13,13 @@ const matches = (exhibit, words) => {
   return words.every((word) => text.includes(word));
 };
 
-/** Chips of which one is chosen. */
-class Choice {
-  constructor(name, choose) {
-    this.element = h("div", { class: "chips wrap", role: "group", "aria-label": name });
-    this.choose = choose;
-    this.chips = new Map();
-  }
-
-  /** Entries: [key, words, how many]. A chip without matches stays, and says so. */
-  update(entries, chosen) {
-    for (const [key, words, number] of entries) {
-      if (!this.chips.has(key)) {
-        const chip = h("button", { class: "chip", onclick: () => this.choose(chip.getAttribute("aria-pressed") === "true" ? "" : key) });
-        this.chips.set(key, chip);
-        this.element.append(chip);
-      }
-      const chip = this.chips.get(key);
-      say(chip, `${words} · ${count(number)}`);
-      chip.setAttribute("aria-pressed", key === chosen);
-    }
-  }
-}
-
 export function galleryView(root, { query }) {
   const state = { text: query.get("text") ?? "", leads: query.get("leads") ?? "", q: query.get("q") ?? "" };
   const about = h("p", { class: "quiet about-gallery" });
   const shown = h("p", { class: "counted", role: "status" });
   const groups = h("div", { class: "groups" });
-  const texts = new Choice("By text", (key) => change({ text: key }));
-  const properties = new Choice("By what it leads to", (key) => change({ leads: key }));
+  const texts = h("div", { class: "chips wrap", role: "group", "aria-label": "By text" });
+  const properties = h("select", { id: "leads", onchange: () => change({ leads: properties.value }) });
   let exhibits = [];
   let gone = false;
   const cards = new Map();
@@ -59,9 +36,12 @@ export function galleryView(root, { query }) {
     const fits = (exhibit, but = "") => (but === "text" || !state.text || group(exhibit) === state.text) && (but === "leads" || !state.leads || exhibit.leads === state.leads) && matches(exhibit, words);
     // A chip counts what choosing it would show: all filters but its own.
     const tally = (but, key) => exhibits.filter((it) => fits(it, but) && key(it)).length;
-    texts.update([["", "All", tally("text", () => true)], ...Object.keys(TEXTS).map((key) => [key, key, tally("text", (it) => group(it) === key)])], state.text);
+    keyed(texts, ["", ...Object.keys(TEXTS)], (key) => key, (key) => h("button", { class: "chip", onclick: () => change({ text: key }) }), (chip, key) => {
+      say(chip, `${key || "All"} · ${count(tally("text", (it) => !key || group(it) === key))}`);
+      chip.setAttribute("aria-pressed", key === state.text);
+    });
     const used = Object.keys(LEADS).filter((key) => exhibits.some((it) => it.leads === key));
-    properties.update(used.map((key) => [key, leads(key), tally("leads", (it) => it.leads === key)]), state.leads);
+    fill(properties, ["", ...used].map((key) => h("option", { value: key, selected: key === state.leads }, `${key ? leads(key) : "anything"} · ${count(tally("leads", (it) => !key || it.leads === key))}`)));
     const found = exhibits.filter((it) => fits(it));
     say(shown, found.length === exhibits.length ? "" : `${count(found.length)} of ${count(exhibits.length)}`);
     const cardOf = (exhibit) => {
@@ -76,7 +56,7 @@ export function galleryView(root, { query }) {
     fill(groups, sections, found.length === 0 && h("div", { class: "state" }, h("h3", {}, "No error is like that"), h("p", {}, "Choose other filters, or another word."), h("button", { class: "button", onclick: () => (document.getElementById("search") && (document.getElementById("search").value = ""), change({ text: "", leads: "", q: "" })) }, "Show all")));
   }
 
-  fill(root, h("div", { class: "view gallery" }, h("div", { class: "gallery-top" }, h("h1", {}, "Printed errors"), about), storyRow(), h("div", { class: "filters" }, texts.element, properties.element, shown), groups));
+  fill(root, h("div", { class: "view gallery" }, h("div", { class: "gallery-top" }, h("h1", {}, "Printed errors"), about), storyRow(), h("div", { class: "filters" }, texts, h("label", { class: "quiet" }, "leads to ", properties), shown), groups));
   fill(groups, h("div", { class: "cards loading" }, Array.from({ length: 6 }, () => h("div", { class: "card panel" }))));
   list("/player/gallery").then((all) => {
     if (gone) return;

@@ -20,7 +20,7 @@ class Paths {
 }
 
 /** The lines of a run. `x(step)` and `y(node)` say where; what has not ended goes on to `end`. `wrong(bar, kind)` marks red. */
-export function lines(outline, { x, y, end, wrong = () => false, ends = null }) {
+export function lines(outline, { x, y, end, wrong = () => false, ends = null, cap = 0 }) {
   const paths = new Paths();
   for (const [node, client, from, to, tone] of outline.waits) {
     const kind = wrong([node, client, from, to, tone], "wait") ? "run-wait wrong" : `run-wait ${colour(tone)}`;
@@ -39,7 +39,7 @@ export function lines(outline, { x, y, end, wrong = () => false, ends = null }) 
   for (const [node, client, from, to, tone] of outline.bars) {
     const kind = wrong([node, client, from, to, tone], "bar") ? "run-bar wrong" : `run-bar ${colour(tone)}`;
     const [x1, x2] = [x(from), to === null ? end : x(to)];
-    paths.add(kind, `M${n(x1)} ${n(y(node))}H${n(Math.max(x2, x1 + 1.5))}`);
+    paths.add(kind, `M${n(x1 + cap)} ${n(y(node))}H${n(Math.max(x2 - cap, x1 + cap + 0.1))}`);
   }
   return paths.elements();
 }
@@ -77,7 +77,7 @@ export function picture({ outline, leads }, { width = 420, height = 74, steps = 
   const size = spaced > 26 ? 9 : spaced > 15 ? 8 : spaced > 7 ? 5 : 3;
   const over = outline.bars.filter(([, , , to]) => to === null);
   const many = TOO_MANY.has(leads) && over.length > 0;
-  const parts = [s("path", { class: "run-lane", d: shown.map((node) => `M${left} ${n(y(node))}H${n(right)}`).join("") })];
+  const parts = [s("path", { class: "run-lane", d: (shown.length > 12 ? [] : shown).map((node) => `M${left} ${n(y(node))}H${n(right)}`).join("") })];
   if (many) {
     const [from, nodes] = [x(Math.max(...over.map(([, , begun]) => begun))), over.map(([node]) => y(node))];
     const [high, low] = [Math.min(...nodes) - size, Math.max(...nodes) + size];
@@ -91,7 +91,7 @@ export function picture({ outline, leads }, { width = 420, height = 74, steps = 
     parts.push(s("path", { class: "run-hatch", d: hatch }));
   }
   const wrong = ([, , , to], kind) => to === null && (kind === "bar" ? many : WAITING.has(leads));
-  parts.push(...lines(outline, { x, y, end: right, wrong, ends: shown.length > 12 ? null : 5 }));
+  parts.push(...lines(outline, { x, y, end: right, wrong, ends: shown.length > 12 ? null : 5, cap: size / 2 }));
   if (leads !== "dearer") parts.push(s("path", { class: "run-end", d: `M${n(width - 6)} 8V${n(height - below - 8)}` }));
   if (spaced >= 9) parts.push(...shown.map((node) => s("text", { class: "run-node", x: left - 9, y: y(node) }, String(node))));
   if (steps) {

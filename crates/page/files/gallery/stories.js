@@ -8,7 +8,7 @@ import { list } from "./data.js";
 /** Where a story stands in its text. */
 const PLACES = { "thesis-fig-1": "figure 1", "thesis-fig-3": "figure 3", "thesis-fig-4": "figure 4", "thesis-fig-5": "figure 5", "thesis-fig-6": "figure 6", "tree-case-study": "case study", "rooms-table-1": "Table I" };
 
-const story = (it) => h("li", { class: "story panel" }, h("p", { class: "quiet" }, [it.text, PLACES[it.name]].filter(Boolean).join(", ")), h("h3", {}, h("a", { href: address(`story/${encodeURIComponent(it.name)}`) }, it.title)), h("p", { class: "quiet" }, `${it.setting.algorithm} · ${many(it.steps.length, "step")}`));
+const story = (it) => h("li", { class: "story panel" }, h("p", { class: "quiet" }, `${[it.text, PLACES[it.name]].filter(Boolean).join(", ")} · ${many(it.steps.length, "step")}`), h("h3", {}, h("a", { href: address(`story/${encodeURIComponent(it.name)}`) }, it.title)), h("p", { class: "quiet cut" }, it.setting.algorithm));
 
 /** The row; empty until the server has answered. The gallery is complete without it. */
 export function storyRow() {
