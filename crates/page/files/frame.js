@@ -9,8 +9,11 @@ import { address, current, go } from "./router.js";
 
 /** The views that have a place in the bar. */
 const VIEWS = [
-  { name: "Live", icon: "live", path: "live", of: /^$|^live|^name\/|^node\// },
-  { name: "Events", icon: "events", path: "events", of: /^events/ },
+  { name: "Live", icon: "live", path: "live", needs: "cluster", of: /^$|^live|^name\/|^node\// },
+  { name: "Events", icon: "events", path: "events", needs: "cluster", of: /^events/ },
+  { name: "Play", icon: "play", path: "play", needs: "player", of: /^play|^story|^open/ },
+  { name: "Gallery", icon: "gallery", path: "gallery", needs: "player", of: /^gallery/ },
+  { name: "Compare", icon: "compare", path: "compare", needs: "player", of: /^compare/ },
 ];
 
 const root = document.documentElement;
@@ -48,19 +51,26 @@ export function focusSearch() {
   field.select();
 }
 
-export function start(top, tabs) {
+/** `can` says what the server has: a cluster, a player. */
+export function start(top, tabs, can) {
+  const views = VIEWS.filter((view) => can[view.needs]);
+  const decided = h("span", { class: "decided quiet" }, "decided by the same code as ", h("code", {}, "tokenwood check"));
   drawTheme();
   dark.addEventListener("change", drawTheme);
   const link = (view) => h("a", { href: address(view.path), "data-view": view.path }, view.name);
   const search = h("div", { class: "search", role: "search" }, icon("search"), field, h("kbd", { "aria-hidden": "true" }, "/"));
   field.addEventListener("blur", () => !field.value && delete root.dataset.searching);
   const forget = h("button", { class: "round forget", title: "Forget the token", "aria-label": "Forget the token", onclick: () => (useToken(null), location.reload()) }, icon("key", 18));
-  fill(top, h("a", { class: "brand", href: address("live") }, sign(), h("span", {}, "tokenwood")), h("nav", { class: "views", "aria-label": "Views" }, VIEWS.map(link)), search, talks, h("button", { class: "round find", "aria-label": "Find a name", onclick: focusSearch }, icon("search", 18)), forget, themeButton, h("button", { class: "round", "aria-label": "Keys and help", title: "Keys and help", onclick: help }, icon("help", 18)));
-  fill(tabs, VIEWS.map((view) => h("a", { href: address(view.path), "data-view": view.path }, icon(view.icon, 20), h("span", {}, view.name))));
+  fill(top, h("a", { class: "brand", href: address(can.cluster ? "live" : "play") }, sign(), h("span", {}, "tokenwood")), h("nav", { class: "views", "aria-label": "Views" }, views.map(link)), search, talks, decided, h("button", { class: "round find", "aria-label": "Find a name", onclick: focusSearch }, icon("search", 18)), forget, themeButton, h("button", { class: "round", "aria-label": "Keys and help", title: "Keys and help", onclick: help }, icon("help", 18)));
+  fill(tabs, views.map((view) => h("a", { href: address(view.path), "data-view": view.path }, icon(view.icon, 20), h("span", {}, view.name))));
   addEventListener("shown", ({ detail }) => {
+    // Views of runs need no search for names, and talk to no cluster.
+    const at = !can.cluster && /^(live)?\/?$/.test(detail) ? "play" : detail;
+    root.dataset.place = /^(play|story|gallery|compare|open)/.test(at) ? "runs" : "live";
+    root.toggleAttribute("data-player", /^(play|story)/.test(at));
     for (const anchor of document.querySelectorAll("[data-view]")) {
       const view = VIEWS.find((it) => it.path === anchor.dataset.view);
-      if (view.of.test(detail)) anchor.setAttribute("aria-current", "page");
+      if (view.of.test(at)) anchor.setAttribute("aria-current", "page");
       else anchor.removeAttribute("aria-current");
     }
     field.value = current()?.query?.() ?? new URLSearchParams(location.search).get("q") ?? "";

@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { dialog } from "./frame.js";
+import { current } from "./router.js";
 
 const OFF = "tokenwood.keys";
 const bound = [];
@@ -18,6 +19,14 @@ export function key(name, words, call) {
   bound.push({ name, words, call });
 }
 
+/** The keys of the view that is shown come first; a view with keys of its own shares few with the others. */
+const EVERYWHERE = ["?", "/"];
+function active() {
+  const view = current();
+  const mine = view?.keys ?? [];
+  return [...mine, ...bound.filter((it) => !mine.some((other) => other.name === it.name) && (!view?.ownKeys || EVERYWHERE.includes(it.name)))];
+}
+
 const inField = (element) => element?.closest?.("input, textarea, select, [contenteditable]");
 
 export function start() {
@@ -28,16 +37,17 @@ export function start() {
       return;
     }
     if (off && event.key !== "?") return;
-    const name = event.key === " " ? "Space" : event.key.length === 1 ? event.key.toUpperCase() : event.key;
+    const plain = event.key === " " ? "Space" : event.key.length === 1 ? event.key.toUpperCase() : event.key;
+    const name = event.shiftKey && plain.startsWith("Arrow") ? `Shift ${plain}` : plain;
     // Space presses the button that has the focus.
-    if ((name === "Space" || name === "Enter") && event.target.closest?.("button, a, summary")) return;
-    const found = bound.find((it) => it.name === name);
+    if ((name === "Space" || name === "Enter") && event.target.closest?.("button, a, summary, [role=button]")) return;
+    const found = active().find((it) => it.name === name);
     if (!found || found.call() === false) return;
     event.preventDefault();
   });
 }
 
-const LABELS = { Escape: "Esc" };
+const LABELS = { Escape: "Esc", ArrowRight: "→", ArrowLeft: "←", "Shift ArrowRight": "Shift →", "Shift ArrowLeft": "Shift ←" };
 
 export function help() {
   const check = h("input", { type: "checkbox", id: "keys-on", onchange: () => {
@@ -49,5 +59,5 @@ export function help() {
     }
   } });
   check.checked = !off;
-  dialog("Keys", h("table", { class: "keys" }, h("thead", { class: "hidden-text" }, h("tr", {}, h("th", {}, "key"), h("th", {}, "does"))), h("tbody", {}, bound.map(({ name, words }) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, LABELS[name] ?? name)), h("td", {}, words))))), h("p", {}, h("label", { class: "check" }, check, "single keys are on")));
+  dialog("Keys", h("table", { class: "keys" }, h("thead", { class: "hidden-text" }, h("tr", {}, h("th", {}, "key"), h("th", {}, "does"))), h("tbody", {}, active().filter(({ words }) => words).map(({ name, words }) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, LABELS[name] ?? name)), h("td", {}, words))))), h("p", {}, h("label", { class: "check" }, check, "single keys are on")));
 }

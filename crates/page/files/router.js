@@ -60,6 +60,11 @@ export function start(place) {
     const link = event.target.closest?.("a[href]");
     if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const to = link.getAttribute("href") ?? "";
+    // A fragment may hold a run: skipping to the content must not replace it.
+    if (to === "#main") {
+      event.preventDefault();
+      root.focus();
+    }
     if (!to.startsWith("/ui")) return;
     event.preventDefault();
     if (to !== location.pathname + location.search) go(to);

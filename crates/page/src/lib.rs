@@ -7,6 +7,10 @@
 
 use std::sync::LazyLock;
 
+mod bundle;
+
+pub use bundle::bundle;
+
 /// A file of the page.
 struct File {
     /// Below `/ui/`.
@@ -27,9 +31,12 @@ const FILES: &[File] = files! {
     "live/acts.js" "live/events.js" "live/figures.js" "live/filter.js" "live/graph.js" "live/handoffs.js" "live/model.js"
     "live/name.js" "live/names.js" "live/nodes.js" "live/overview.js" "live/states.js"
     "compare/chart.js" "compare/compare.js" "compare/curves.js" "compare/half.js" "compare/load.js" "compare/run.js"
-    "compare/scene.js" "compare/strip.js" "compare/view-keys.js"
-    "gallery.css" "gallery/card.js" "gallery/data.js" "gallery/exhibit.js" "gallery/failed.js" "gallery/gallery.js"
+    "compare/scene.js" "compare/strip.js"
+    "gallery.css" "gallery/card.js" "gallery/data.js" "gallery/exhibit.js" "gallery/gallery.js"
     "gallery/outline.js" "gallery/stories.js" "open.js" "play-address.js"
+    "play.css" "play/acts.js" "play/graph.js" "play/keys.js" "play/looks.js" "play/model.js" "play/motion.js" "play/outline.js"
+    "play/panels.js" "play/places.js" "play/printed.js" "play/routes.js" "play/settings.js" "play/source.js" "play/transport.js"
+    "play/view.js"
     "time.css" "play/branches.js" "play/export.js" "play/find.js" "play/offline.js" "play/share.js"
     "play/time-canvas.js" "play/time-marks.js" "play/time-more.js" "play/time.js"
 };

@@ -35,7 +35,7 @@ export class Graph {
     [this.run, this.on] = [run, on];
     const group = (name) => s("g", { class: name });
     this.layers = Object.fromEntries(["wrong", "ties", "ways", "routes", "spots", "tokens", "messages"].map((name) => [name, group(name)]));
-    const hatch = s("pattern", { id: "hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("line", { class: "hatch", y2: 7 }));
+    const hatch = s("pattern", { id: "hatch-graph", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("line", { class: "hatch", y2: 7 }));
     this.svg = s("svg", { class: "graph", role: "group", "aria-label": "Nodes, tokens and messages" }, s("defs", {}, hatch), Object.values(this.layers));
     this.chips = h("div", { class: "chips" });
     this.legend = h("div", { class: "legend" });

@@ -141,6 +141,7 @@ export class Run extends EventTarget {
       const answer = await this.source.play({ ...this.setting, steps, want: [at + 1] });
       if (answer.steps[at] !== this.steps[at]) {
         if (at < this.last) this.#branch(at);
+        this.story = null;
         this.#replace(answer.steps, answer, at + 1);
       }
       return this.go(at + 1);

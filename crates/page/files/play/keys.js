@@ -1,0 +1,87 @@
+// The keys of the player. They are those of a presenter's remote, too.
+
+import { announce } from "../dom.js";
+import { byKey, toMessage } from "./acts.js";
+import { branchesView } from "./branches.js";
+import { exportView } from "./export.js";
+import { findView } from "./find.js";
+import { shareView } from "./share.js";
+
+/** [{name, words, call}]: names as keys.js has them. Those without words are second names. */
+export function playerKeys(player) {
+  const { run, transport } = player;
+  const key = (name, words, call) => ({ name, words, call });
+  const message = (kind) => () => toMessage(run, run.current, run.message ?? run.current?.flight[0]?.id, kind);
+  const back = () => void run.step(-1);
+  const on = () => void transport.step();
+  const choose = (node) => {
+    if (node >= (run.setting?.nodes ?? 0)) return false;
+    run.choose(run.chosen === node ? null : node);
+    announce(run.current?.nodes[run.chosen]?.words ?? "no node is chosen");
+    return true;
+  };
+  /** The next message in flight, in their order. */
+  const next = (by) => () => {
+    const flight = run.current?.flight ?? [];
+    if (!flight.length) return false;
+    const index = flight.findIndex((it) => it.id === run.message);
+    const to = flight[index < 0 ? (by > 0 ? 0 : flight.length - 1) : (index + by + flight.length) % flight.length];
+    run.chooseMessage(to.id);
+    announce(`${to.text} from ${to.from} to ${to.to}`);
+    return true;
+  };
+  const goTo = () => {
+    transport.input.focus();
+    transport.input.select();
+  };
+  const nodes = Array.from({ length: 10 }, (_, node) => key(String(node), node === 0 ? "choose node 0; 1 to 9 as well" : null, () => choose(node)));
+  const acting = run.canAct ? [
+    key("R", "request of the chosen node", () => byKey(run, run.chosen, ["request"])),
+    key("E", "exit of the chosen node", () => byKey(run, run.chosen, ["exit"])),
+    key("T", "timer of the chosen node", () => byKey(run, run.chosen, ["expire"])),
+    key("C", "crash or restart the chosen node", () => byKey(run, run.chosen, ["crash", "restart"])),
+    key("D", "deliver the chosen message, or the first", message("deliver")),
+    key("L", "lose it", message("lose")),
+    key("U", "duplicate it", message("duplicate")),
+  ] : [];
+  const online = player.offline ? [] : [
+    key("F", "find a state", () => void findView(run)),
+    key("B", "branches of this run", () => void branchesView(run)),
+    key("S", "share", () => void shareView(run)),
+    key("X", "export", () => void exportView(run)),
+    key("/", "find an algorithm", () => player.settings?.openAlgorithms()),
+  ];
+  return [
+    key("Space", "play, pause", () => transport.toggle()),
+    key("ArrowRight", "step; also page down and the full stop", on),
+    key("PageDown", null, on),
+    key(".", null, on),
+    key("ArrowLeft", "back; also page up and the comma", back),
+    key("PageUp", null, back),
+    key(",", null, back),
+    key("Shift ArrowRight", "to the next entry", () => void run.nextEntry(1)),
+    key("Shift ArrowLeft", "to the last entry", () => void run.nextEntry(-1)),
+    key("Home", "to the start", () => (run.pause(), void run.go(0))),
+    key("End", "to the end", () => (run.pause(), void run.go(run.last))),
+    key("G", "go to a step", goTo),
+    key("+", "faster", () => transport.faster(1)),
+    key("=", null, () => transport.faster(1)),
+    key("-", "slower", () => transport.faster(-1)),
+    key("−", null, () => transport.faster(-1)),
+    key("[", "zoom time out", () => player.time.zoom?.(-1)),
+    key("]", "zoom time in", () => player.time.zoom?.(1)),
+    ...nodes,
+    ...acting,
+    key("J", "next message", next(1)),
+    key("K", "last message", next(-1)),
+    ...online,
+    key("P", "for a projector, and back", () => player.stage()),
+    key("Escape", "leave the projector, choose nothing", () => {
+      if ("stage" in document.documentElement.dataset) return player.stage(false);
+      if (run.chosen === null && run.message === null) return false;
+      run.choose(null);
+      run.chooseMessage(null);
+      return true;
+    }),
+  ];
+}

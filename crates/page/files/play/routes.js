@@ -1,0 +1,104 @@
+// The addresses of the player: the setting in words, the run in the fragment; and stories.
+
+import { fill, h } from "../dom.js";
+import { settingQuery } from "../play-address.js";
+import { address, replace } from "../router.js";
+import { Run } from "./model.js";
+import { server } from "./source.js";
+import { playView } from "./view.js";
+
+const USUAL = "bulgannawar-vaidya";
+/** A reader who steps fast does not make the server pack every run. */
+const WRITE_AFTER = 500;
+/** Longer addresses are cut by what they are sent with; Share offers the file. */
+const LONGEST = 60_000;
+
+/** The setting that a query says in words. */
+function readSetting(algorithm, query) {
+  const number = (name) => (/^\d+$/.test(query.get(name) ?? "") ? Number(query.get(name)) : undefined);
+  const options = Object.fromEntries(query.getAll("set").flatMap((text) => text.split(",")).filter((text) => text.includes(":")).map((text) => [text.slice(0, text.indexOf(":")), text.slice(text.indexOf(":") + 1)]));
+  const setting = { algorithm, nodes: number("n"), tokens: number("k"), groups: number("groups"), clients: number("clients"), seed: number("seed") ?? 1, options, defect: query.get("defect") || undefined, links: query.get("links") || undefined };
+  return Object.fromEntries(Object.entries(setting).filter(([, value]) => value !== undefined));
+}
+
+/** Keeps the address that of the run. Going back never undoes a step. */
+function follow(run, path) {
+  let timer = 0;
+  let packed = { steps: null, text: "" };
+  let left = false;
+  const write = async () => {
+    if (left || !run.setting) return;
+    if (packed.steps !== run.steps || packed.setting !== run.setting) {
+      const { steps, setting } = run;
+      try {
+        packed = { steps, setting, text: steps.length ? (await run.share()).run : "" };
+      } catch {
+        packed = { steps, setting, text: "" };
+      }
+    }
+    if (left || packed.steps !== run.steps) return;
+    const story = run.story && !run.branches.length ? path : null;
+    const where = story ? address(story, { at: run.at ? String(run.at) : null }) : address(`play/${encodeURIComponent(run.setting.algorithm)}`, { ...settingQuery(run.setting), at: run.last ? String(run.at) : null });
+    replace(`${where}${!story && packed.text && packed.text.length < LONGEST ? `#r=${packed.text}` : ""}`);
+  };
+  const soon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(write, run.playing ? 1500 : WRITE_AFTER);
+  };
+  run.addEventListener("change", soon);
+  return () => {
+    left = true;
+    clearTimeout(timer);
+    run.removeEventListener("change", soon);
+  };
+}
+
+const decoded = (text) => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+function begin(root, query, title, path, load) {
+  const run = new Run();
+  const view = playView(root, run, { about: (it) => (document.title = `${it.story?.title ?? it.setting.algorithm} · Tokenwood`) });
+  if (query.get("stage") === "1") view.player.stage(true);
+  let unfollow = () => {};
+  load(run, view).then(() => (unfollow = follow(run, path)));
+  const leave = () => {
+    unfollow();
+    view.leave();
+  };
+  return { ...view, title, leave, update: null, ownKeys: true };
+}
+
+/** /ui/play/ALGORITHM?n=6&k=2&…#r=RUN */
+export function playRoute(root, { match, query }) {
+  const algorithm = decoded(match[1] || USUAL);
+  const at = /^\d+$/.test(query.get("at") ?? "") ? Number(query.get("at")) : undefined;
+  const packed = /(?:^#|&)r=([\w-]+)/.exec(location.hash)?.[1];
+  return begin(root, query, algorithm, `play/${algorithm}`, async (run) => {
+    if (packed) await run.open(packed, at);
+    else await run.load(readSetting(algorithm, query), [], 0);
+    if (query.get("auto") === "1" && run.setting) run.play();
+  });
+}
+
+/** /ui/story/NAME */
+export function storyRoute(root, { match, query }) {
+  const name = decoded(match[1]);
+  return begin(root, query, name, `story/${match[1]}`, async (run, view) => {
+    const stories = await server.stories().catch(() => []);
+    const story = stories.find((it) => it.name === name);
+    if (!story) {
+      fill(view.element, h("section", { class: "state" }, h("h1", {}, "There is no such story"), h("p", {}, `No walk-through has the name ${name}.`), h("a", { class: "button", href: "/ui/gallery" }, "See all stories")));
+      return;
+    }
+    if (await run.load(story.setting, story.steps, Number(query.get("at")) || 0)) {
+      run.story = story;
+      view.update();
+    }
+  });
+}

@@ -1,0 +1,258 @@
+// The player: graph, panels, the sentence of the step, time and transport of one run. Everything that is shown comes from the run
+// (model.js); this puts the parts together and says what is drawn when.
+
+import { announce, fill, h, say } from "../dom.js";
+import { icon } from "../draw/icons.js";
+import { many } from "../words.js";
+import { messageMenu, toMessage } from "./acts.js";
+import { branchesView } from "./branches.js";
+import { exportView } from "./export.js";
+import { findView } from "./find.js";
+import { Graph } from "./graph.js";
+import { playerKeys } from "./keys.js";
+import { numbered, wrong } from "./looks.js";
+import { Flight, Nodes, Properties, Rules } from "./panels.js";
+import { Printed, Story } from "./printed.js";
+import { Settings } from "./settings.js";
+import { shareView } from "./share.js";
+import { timeView } from "./time.js";
+import { Transport } from "./transport.js";
+
+/** Below this width one panel is shown at a time. */
+const TABS = [["time", "Time"], ["flight", "Flight"], ["nodes", "Nodes"], ["rules", "Rules"], ["holds", "Holds"]];
+
+/** A sentence with the numbers of nodes in bold. */
+function bold(text) {
+  return text.split(/(\b[Nn]odes? \d+|\btoken \d+|\bvia \d+)/).map((part, index) => (index % 2 ? h("b", {}, part) : part));
+}
+
+class Player {
+  #scheduled = false;
+  #said = null;
+  #alarmed = "";
+  notice = null;
+
+  constructor(root, run, { offline = false, about = null } = {}) {
+    [this.run, this.offline] = [run, offline];
+    const act = (words, name, call, key) => h("button", { class: "button with-icon", title: `${words} (${key})`, onclick: call }, icon(name), h("span", {}, words));
+    this.settings = offline ? null : new Settings(run, (setting, keep) => this.change(setting, keep));
+    this.graph = new Graph(run, {
+      node: (number) => run.choose(run.chosen === number ? null : number),
+      message: (message, element) => (run.chooseMessage(message.id), toMessage(run, run.current, message.id, "deliver", element)),
+      menu: (message, element) => run.canAct && run.current && messageMenu(run, run.current, message, element),
+    });
+    this.nodes = new Nodes(run);
+    this.flight = new Flight(run);
+    this.rules = new Rules(run);
+    this.properties = new Properties(run);
+    this.printed = new Printed(run, this.settings, { right: () => this.seeItRight(), fail: (exhibit) => this.watch(exhibit) });
+    this.story = new Story(run);
+    this.time = timeView(run);
+    this.transport = new Transport(run, { branches: () => branchesView(run) });
+    this.title = h("h1", {});
+    this.facts = h("p", { class: "quiet" });
+    this.step = h("code", { class: "step-chip" });
+    this.sentence = h("p", { class: "sentence-text", "aria-live": "polite" });
+    this.alarm = h("p", { class: "hidden-text", role: "alert" });
+    this.counts = h("dl", { class: "counts" });
+    this.problem = h("div", { class: "problem", hidden: true });
+    this.right = h("div", { class: "acts-row right-acts", hidden: true }, h("button", { class: "button", onclick: () => this.seeItRight() }, "See it right"), !offline && h("a", { class: "button", href: "/ui/gallery" }, "Gallery"));
+    const tools = offline ? [] : [act("Find a state…", "find", () => findView(run), "F"), act("Share", "share", () => shareView(run), "S"), act("Export", "export", () => exportView(run), "X")];
+    if (this.settings) fill(this.settings.acts, h("button", { class: "button", title: "Begin again with no steps; this run stays under branches", onclick: () => this.change(run.setting, false) }, "New run"), tools);
+    this.tabs = h("div", { class: "player-tabs", role: "tablist", "aria-label": "Panels" }, TABS.map(([name, words]) => h("button", { role: "tab", "data-tab": name, "aria-selected": String(name === "time"), onclick: () => this.tab(name) }, words)));
+    this.header = h("header", { class: "player-head" }, !offline && h("a", { class: "round back-link", href: "/ui/gallery", "aria-label": "All runs" }, icon("left", 18)), h("div", {}, this.title, this.facts), !offline && [h("button", { class: "round", "aria-label": "Find a state", onclick: () => findView(run) }, icon("find", 18)), h("button", { class: "round", "aria-label": "Share", onclick: () => shareView(run) }, icon("share", 18)), h("button", { class: "round", "aria-label": "Setting", "aria-expanded": "false", onclick: (event) => this.openSettings(event.currentTarget) }, icon("more", 18))]);
+    this.oneLine = h("section", { class: "panel stage-rule", "aria-label": "The rule that ran" });
+    this.element = h(
+      "div",
+      { class: "player", "data-tab": "time" },
+      this.header,
+      this.settings?.element,
+      this.problem,
+      this.graph.element,
+      h("div", { class: "column of-state" }, this.nodes.element, this.printed.element, this.flight.element),
+      h("div", { class: "column of-laws" }, this.rules.element, this.properties.element),
+      this.oneLine,
+      this.story.element,
+      h("section", { class: "sentence", "aria-label": "This step" }, this.step, this.sentence, this.right, this.counts, this.alarm),
+      this.tabs,
+      h("div", { class: "panel time-and-transport" }, this.time.element, h("div", { class: "transport-bar" }, this.time.slider, this.transport.element, this.time.controls)),
+    );
+    this.transport.element.append(this.time.controls);
+    root.append(this.element);
+    this.about = about;
+    this.onChange = ({ detail }) => this.changed(detail.what);
+    run.addEventListener("change", this.onChange);
+    if (this.settings) this.settings.changed = () => this.draw();
+    this.keys = playerKeys(this);
+    this.draw();
+  }
+
+  leave() {
+    this.run.removeEventListener("change", this.onChange);
+    this.run.pause();
+    this.graph.leave();
+    this.time.leave?.();
+    delete document.documentElement.dataset.stage;
+  }
+
+  tab(name) {
+    this.element.dataset.tab = name;
+    for (const tab of this.tabs.children) tab.setAttribute("aria-selected", String(tab.dataset.tab === name));
+    this.time.update("size");
+  }
+
+  openSettings(button) {
+    const open = this.element.toggleAttribute("data-settings");
+    button.setAttribute("aria-expanded", String(open));
+  }
+
+  /** Everything big, for a lecture. */
+  stage(on = !("stage" in document.documentElement.dataset)) {
+    if (on) document.documentElement.dataset.stage = "";
+    else delete document.documentElement.dataset.stage;
+    requestAnimationFrame(() => (this.time.update("size"), this.draw()));
+    return true;
+  }
+
+  /** Plays another setting; the steps go with it as far as they fit. */
+  async change(setting, keep) {
+    const { run } = this;
+    this.notice = null;
+    const had = [run.steps, run.at];
+    // The faults that the properties allow for are the algorithm's, unless a trace said otherwise.
+    const wanted = setting.algorithm === run.setting.algorithm ? setting : { ...setting, faulty: null };
+    if (!keep || !had[0].length) return run.load(wanted, [], 0);
+    if (await run.load(wanted, had[0], had[1])) return true;
+    const fits = run.problem?.fits;
+    if (typeof fits !== "number") return false;
+    const step = run.problem.step;
+    const loaded = await run.load(wanted, had[0].slice(0, fits), Math.min(had[1], fits));
+    if (loaded) this.tell(`With this setting the run goes another way from step ${fits + 1} on: ${step ?? had[0][fits]} is not possible there. The old run is under branches.`);
+    return loaded;
+  }
+
+  seeItRight() {
+    return this.change({ ...this.run.setting, defect: null }, true);
+  }
+
+  /** A run of the gallery that shows what a defect leads to. */
+  async watch(exhibit) {
+    this.notice = null;
+    if (await this.run.load(exhibit.setting, exhibit.steps, 0)) this.run.play();
+  }
+
+  /** A line that is no refusal. */
+  tell(text) {
+    this.notice = text;
+    this.draw();
+  }
+
+  changed(what) {
+    if (what === "problem") this.drawProblem();
+    if (what === "at" || what === "steps" || what === "setting") if (this.notice && what === "at") this.notice = null;
+    this.what = what;
+    this.time.update(what);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const { run } = this;
+    this.drawProblem();
+    this.transport.update();
+    this.element.toggleAttribute("data-busy", run.busy);
+    if (!run.setting) return;
+    this.settings?.update();
+    this.drawTitle();
+    const state = run.current;
+    this.story.update();
+    if (!state) return;
+    this.graph.show(state);
+    this.nodes.update(state);
+    this.flight.update(state);
+    this.rules.update(state);
+    this.properties.update(state);
+    this.printed.update();
+    this.drawSentence(state);
+    this.drawStage(state);
+    const holds = state.properties.filter((property) => property.verdict === "holds").length;
+    const flying = state.flight.length + state.more_flight;
+    for (const [name, words] of TABS) {
+      const more = name === "flight" && flying ? ` ${flying}` : name === "holds" ? ` ${holds}` : "";
+      say(this.tabs.querySelector(`[data-tab="${name}"]`), wrong(state) && name === "holds" ? "Violated" : words + more);
+    }
+    this.about?.(run);
+  }
+
+  drawTitle() {
+    const { setting, catalogueEntry: entry } = this.run;
+    say(this.title, setting.algorithm);
+    const facts = [many(setting.nodes, "node"), numbered(this.run) || entry?.kind === "k-mutex" ? many(setting.tokens, "token") : null, entry?.kind === "group-mutex" ? many(setting.groups, "group") : null, setting.defect ?? (entry?.defects.length ? "corrected" : null)];
+    say(this.facts, facts.filter(Boolean).join(", "));
+  }
+
+  drawSentence(state) {
+    const { run } = this;
+    const bad = wrong(state);
+    const key = JSON.stringify([state.at, state.step, state.sentence, bad, run.last, run.setting.algorithm]);
+    if (key !== this.#said) {
+      this.#said = key;
+      // Faster than one a second, a screen reader could not follow.
+      this.sentence.setAttribute("aria-live", run.playing && run.speed > 1 ? "off" : "polite");
+      this.step.hidden = state.at === 0;
+      say(this.step, state.step ?? "");
+      const words = state.at === 0 ? (run.canAct && !run.last ? "This is the start. Let a node request, or press Play: the run goes on by itself." : "This is the start.") : state.sentence;
+      fill(this.sentence, bold(words), bad && h("strong", { class: "red" }, ` ${bad.name} is violated: ${bad.detail || "see the properties"}.`));
+      this.element.toggleAttribute("data-violated", Boolean(bad));
+      const alarm = bad ? `${bad.name} is violated: ${bad.detail}` : "";
+      if (alarm !== this.#alarmed) say(this.alarm, (this.#alarmed = alarm));
+    }
+    this.right.hidden = !(bad && run.setting.defect && run.canAct);
+    const { messages, words, entries } = state.counts;
+    const count = (value, name) => h("div", {}, h("dd", {}, String(value)), h("dt", {}, name));
+    fill(this.counts, count(messages, "messages"), count(words, "words"), count(entries, "entries"), entries > 0 && count((messages / entries).toFixed(1), "messages an entry"));
+    this.counts.hidden = !this.right.hidden && innerWidth < 1500;
+  }
+
+  /** What a lecture hall reads: the rule that ran, one line of verdict, counts. */
+  drawStage(state) {
+    if (!("stage" in document.documentElement.dataset)) return;
+    const rule = this.run.rules.find((it) => it.number === state.rule?.number);
+    const bad = wrong(state);
+    const holds = state.properties.filter((property) => property.verdict === "holds").length;
+    const bind = Object.entries(state.rule?.bind ?? {}).map(([name, value]) => `${name}=${value}`).join(" ");
+    const { messages, entries } = state.counts;
+    const figure = (value, words) => h("div", {}, h("b", {}, String(value)), h("span", { class: "quiet" }, words));
+    fill(this.oneLine, h("div", { class: "stage-text" }, rule ? [h("p", { class: "quiet" }, `Rule ${rule.number}`), h("h2", {}, rule.title), h("code", {}, bind), h("p", {}, rule.text), rule.parts[(state.rule.part ?? 0) - 1] && h("p", { class: "part-ran" }, rule.parts[state.rule.part - 1])] : h("p", { class: "quiet" }, "No rule ran in this step.")), h("p", { class: `stage-verdict ${bad ? "red" : "well"}` }, icon(bad ? "close" : "check", 18), bad ? `${bad.name}: ${bad.detail}` : `${many(holds, "property holds", "properties hold")} in this state`), h("div", { class: "stage-counts" }, figure(messages, "messages"), figure(entries, "entries"), figure(entries ? (messages / entries).toFixed(1) : "–", "an entry")));
+  }
+
+  drawProblem() {
+    const { run } = this;
+    const { problem } = run;
+    const key = JSON.stringify([problem?.message, this.notice]);
+    if (this.problem.key === key) return;
+    this.problem.key = key;
+    this.problem.hidden = !problem && !this.notice;
+    this.problem.className = `problem ${problem ? "refused" : "notice"}`;
+    if (!problem && !this.notice) return fill(this.problem);
+    const close = h("button", { class: "round small", "aria-label": "Close", onclick: () => ((this.notice = null), run.forgive(), this.drawProblem()) }, icon("close", 14));
+    if (!problem) return fill(this.problem, h("p", { role: "status" }, this.notice), close);
+    const fits = typeof problem.fits === "number" && problem.steps;
+    const again = problem.kind === "silent" && problem.setting;
+    fill(this.problem, h("p", { role: "alert" }, h("b", {}, problem.steps ? "This run cannot be replayed. " : "This was not done. "), `${problem.message.charAt(0).toUpperCase()}${problem.message.slice(1)}.`.replace(/([.?!])\.$/, "$1")), fits && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps.slice(0, problem.fits), problem.fits) }, `Open it up to step ${problem.fits}`), again && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps, problem.at) }, "Try again"), run.setting ? close : h("a", { class: "button", href: "/ui/play/bulgannawar-vaidya" }, "Begin a run"));
+  }
+
+  announceStep() {
+    announce(this.run.current?.sentence ?? "");
+  }
+}
+
+/** Shows a run. It may be loaded later. Returns {element, update, leave, keys, player}. */
+export function playView(root, run, options) {
+  const player = new Player(root, run, options);
+  return { player, element: player.element, keys: player.keys, update: () => player.draw(), leave: () => player.leave() };
+}
