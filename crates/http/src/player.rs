@@ -24,6 +24,7 @@ use crate::problem::{NOT_FOUND, Problem};
 use crate::talk::ask;
 
 mod alone;
+mod file;
 mod no;
 mod said;
 mod same_site;
@@ -31,6 +32,7 @@ mod work;
 
 pub use alone::{Opened, serve};
 
+use file::FileRequest;
 use no::No;
 use said::Said;
 use work::Works;
@@ -96,6 +98,7 @@ fn routes<S: Clone + Send + Sync + 'static>(player: Player) -> Router<S> {
         .route("/player/autorun", post(autorun))
         .route("/player/share", post(share))
         .route("/player/trace", post(trace))
+        .route("/player/html", post(html))
         .route("/player/find", post(find))
         .route("/player/compare", post(compare))
         .route("/player/curve", post(curve))
@@ -228,6 +231,16 @@ async fn trace(State(player): State<Player>, said: Said) -> Result<Response, No>
         let trace = ::player::to_trace(&shared)?;
         let name = format!("{}.trace.json", file_name(&shared.setting.algorithm));
         Ok(attachment("application/json", &name, trace_file::print(&trace)))
+    };
+    player.works.quick(work).await
+}
+
+/// The run as a file for a browser, which needs no server.
+async fn html(State(player): State<Player>, said: Said) -> Result<Response, No> {
+    let work = move || {
+        let request = said.json::<FileRequest>()?;
+        let name = format!("{}.html", file_name(&request.setting.algorithm));
+        Ok(attachment("text/html; charset=utf-8", &name, request.file()?))
     };
     player.works.quick(work).await
 }
