@@ -1,154 +1,148 @@
 // The lines of a run in time, and the paths that draw them: the same paths for SVG, for canvas and for files.
 
+import { s } from "../dom.js";
 import { colour } from "../draw/marks.js";
 
+export const RIGHT = 14;
 const known = new WeakMap();
 
 /** The bars, waits, messages and crashes of a run, as objects. */
-export function lines(run) {
-  const outline = run.outline;
+export function lines({ outline, setting }) {
   let found = known.get(outline);
-  if (!found) known.set(outline, (found = read(outline, run.setting)));
-  return found;
-}
-
-function read(outline, setting) {
+  if (found) return found;
   const bar = ([node, client, from, to, tone]) => ({ node, client, from, to, tone });
-  const messages = outline.messages.map(([id, from, to, sent, received, kind, token, asks, lost]) => ({ id, from, to, sent, received, kind, token, asks, lost, tone: token ?? asks }));
-  return {
+  const messages = outline.messages.map(([id, from, to, sent, received, kind, token, asks, lost]) => ({ id, from, to, sent, received, kind, token, lost, tone: token ?? asks }));
+  found = {
     bars: outline.bars.map(bar),
     waits: outline.waits.map(bar),
     messages,
-    crashes: outline.crashes.map(([node, from, to]) => ({ node, from, to })),
+    crashes: outline.crashes.map(([node, from, to]) => ({ node, client: 0, from, to, tone: null })),
     kinds: [...new Set(messages.map((it) => it.kind))].sort(),
-    clients: Math.max(1, setting.clients ?? 1),
-    numbered: (setting.tokens ?? 1) > 1 || (setting.groups ?? 1) > 1 || (setting.clients ?? 1) > 1,
+    clients: Math.min(4, setting.clients),
+    numbered: setting.tokens > 1 || setting.groups > 1 || setting.clients > 1,
   };
-}
-
-/** The time in which the run violates a property, and the rows that it is about. */
-export function band(run, end) {
-  const wrong = run.violated;
-  if (!wrong || wrong.at === undefined || wrong.at > run.last) return null;
-  const inside = lines(run).bars.filter((it) => it.from <= wrong.at && (it.to === null || it.to > wrong.at));
-  const allowed = /(\d+) allowed/.exec(wrong.detail ?? "");
-  if (wrong.property !== "at-most-k-inside" || !allowed || inside.length < 2) return { from: wrong.at, to: end, nodes: null, text: `violates ${wrong.property}` };
-  const ends = inside.map((it) => it.to ?? Infinity).sort((a, b) => a - b);
-  const to = ends[inside.length - Number(allowed[1]) - 1] ?? Infinity;
-  return { from: wrong.at, to: Math.min(to, end), nodes: inside.map((it) => it.node), text: inside.length === 2 ? "both inside" : `${inside.length} inside` };
+  known.set(outline, found);
+  return found;
 }
 
 /** A view of time: which steps are in sight, and where they are. `y` has the middle of the row of each node that is shown. */
 export class Scale {
-  constructor({ lo, step, left, width, row, y, end }) {
-    Object.assign(this, { lo, step, left, width, row, y, end });
-    this.hi = lo + (width - left) / step;
+  constructor(facts) {
+    Object.assign(this, facts);
+    this.hi = this.lo + (this.width - this.left) / this.step;
+    this.tall = 6 + this.row * this.y.size;
   }
   x(at) {
-    return this.left + (at - this.lo) * this.step;
+    return n(this.left + (at - this.lo) * this.step);
   }
   at(x) {
     return this.lo + (x - this.left) / this.step;
   }
-  shows(from, to) {
-    return from <= this.hi + 1 && (to ?? this.end) >= this.lo - 1;
-  }
 }
 
-/** Where the line of a message ends: what has not arrived points at its node, behind the end of the run. */
-export function arrival(message, scale) {
-  if (message.received !== null) return message.received;
-  return Math.max(scale.end, message.sent + 1) + 1;
-}
-
-/** The height of a message at a moment. */
-export function height(message, at, scale) {
-  const [from, to] = [scale.y.get(message.from), scale.y.get(message.to)];
-  const share = Math.min(1, Math.max(0, (at - message.sent) / (arrival(message, scale) - message.sent || 1)));
-  return from === to ? from - 4 * share * (1 - share) * scale.row * 0.45 : from + (to - from) * share;
-}
-
+/** One decimal is finer than a pixel. */
 const n = (value) => Math.round(value * 10) / 10;
 
-function box(x1, x2, y, tall, round) {
-  const [w, r] = [Math.max(1.5, x2 - x1), Math.min(round, (x2 - x1) / 2)];
-  if (r < 1) return `M${n(x1)} ${n(y - tall / 2)}h${n(w)}v${n(tall)}h${n(-w)}z`;
-  return `M${n(x1 + r)} ${n(y - tall / 2)}h${n(w - 2 * r)}q${n(r)} 0 ${n(r)} ${n(r)}v${n(tall - 2 * r)}q0 ${n(r)} ${n(-r)} ${n(r)}h${n(2 * r - w)}q${n(-r)} 0 ${n(-r)} ${n(-r)}v${n(2 * r - tall)}q0 ${n(-r)} ${n(r)} ${n(-r)}z`;
+/** The height of a message at a moment. What has not arrived points at its node, behind the end of the run. */
+export function height({ from, to, sent, received }, at, { y, row, end }) {
+  const share = Math.min(1, (at - sent) / ((received ?? Math.max(end, sent + 1) + 1) - sent || 1));
+  return n(from === to ? y.get(from) - 4 * share * (1 - share) * row * 0.45 : y.get(from) + (y.get(to) - y.get(from)) * share);
 }
 
-/** How high bars are. */
-export const thick = (scale, clients) => Math.max(2, Math.min(15, scale.row * 0.54) / Math.min(clients, 4));
+const thick = (scale, clients) => Math.max(2, Math.min(15, scale.row * 0.54) / clients);
 
 /** The middle of the bar of a client. */
-export function lane(it, scale, clients) {
-  const middle = scale.y.get(it.node);
-  const places = Math.min(clients, 4);
-  return places === 1 ? middle : middle + ((it.client % places) - (places - 1) / 2) * (thick(scale, clients) + 1);
-}
+const lane = (it, scale, clients) => n(scale.y.get(it.node) + ((it.client % clients) - (clients - 1) / 2) * (thick(scale, clients) + 1));
 
 /** Which marks are in sight. */
-export function sight(data, scale, kinds) {
-  const near = (it) => scale.y.has(it.node) && scale.shows(it.from, it.to);
-  const flies = (it) => !kinds.has(it.kind) && scale.y.has(it.from) && scale.y.has(it.to) && scale.shows(it.sent, it.received ?? it.lost);
+export function sight(data, { y, lo, hi, end }, hiddenKinds) {
+  const shows = (from, to) => from <= hi + 1 && (to ?? end) >= lo - 1;
+  const near = (it) => y.has(it.node) && shows(it.from, it.to);
+  const flies = (it) => !hiddenKinds.has(it.kind) && y.has(it.from) && y.has(it.to) && shows(it.sent, it.received ?? it.lost);
   return { bars: data.bars.filter(near), waits: data.waits.filter(near), crashes: data.crashes.filter(near), messages: data.messages.filter(flies) };
 }
 
-/** The paths of what is in sight, one for each kind of line and colour: [{kind, tone, d}], in the order in which they are drawn. */
+const KINDS = ["gap", "wait", "inside", "asks", "carries", "tip", "point", "cross"];
+
+/** The paths of what is in sight, one for each kind of line and colour, in the order in which they are drawn. */
 export function paths(seen, scale, clients) {
   const all = new Map();
   const add = (kind, tone, d) => {
-    const key = `${kind} ${colour(tone)}`;
+    const key = `${KINDS.indexOf(kind)} ${colour(tone)}`;
     if (!all.has(key)) all.set(key, []);
     all.get(key).push(d);
   };
-  const [tall, fine] = [thick(scale, clients), scale.step >= 5];
-  const until = (it) => Math.min(it.to ?? scale.end, scale.hi + 2);
-  for (const it of seen.crashes) add("gap", null, `M${n(scale.x(it.from))} ${n(scale.y.get(it.node))}H${n(scale.x(until(it)))}`);
-  for (const it of seen.waits) add("wait", it.tone, `M${n(scale.x(it.from))} ${n(lane(it, scale, clients))}H${n(scale.x(until(it)))}`);
-  for (const it of seen.bars) add("inside", it.tone, box(scale.x(it.from), scale.x(until(it)), lane(it, scale, clients), tall, fine ? 3 : 0));
-  for (const it of seen.messages) message(it, scale, fine, add);
-  const ranks = ["gap", "wait", "inside", "asks", "carries", "tip", "point", "cross"];
-  const rank = (key) => ranks.indexOf(key.split(" ")[0]);
-  return [...all].sort(([a], [b]) => rank(a) - rank(b)).map(([key, parts]) => ({ kind: key.split(" ")[0], tone: key.split(" ")[1], d: parts.join("") }));
-}
-
-function message(it, scale, fine, add) {
-  const [x1, y1] = [scale.x(it.sent), scale.y.get(it.from)];
-  const last = it.lost ?? it.received ?? scale.end;
-  const [x2, y2] = [scale.x(last), height(it, last, scale)];
-  const self = it.from === it.to;
-  const kind = it.token === null ? "asks" : "carries";
-  add(kind, it.tone, self ? `M${n(x1)} ${n(y1)}Q${n((x1 + x2) / 2)} ${n(y1 - scale.row * 0.9)} ${n(x2)} ${n(y2)}` : `M${n(x1)} ${n(y1)}L${n(x2)} ${n(y2)}`);
-  if (it.lost !== null) add("cross", it.tone, `M${n(x2 - 4)} ${n(y2 - 4)}l8 8m0 -8l-8 8`);
-  else if (it.received !== null && fine) {
-    const angle = self ? Math.PI / 3 : Math.atan2(y2 - y1, x2 - x1);
-    const size = it.token === null ? 6 : 7.5;
-    const corner = (turn) => `${n(x2 - size * Math.cos(angle + turn))} ${n(y2 - size * Math.sin(angle + turn))}`;
-    add(it.token === null ? "tip" : "point", it.tone, `M${n(x2)} ${n(y2)}L${corner(0.42)}L${corner(-0.42)}z`);
+  const tall = n(thick(scale, clients));
+  const until = (it) => scale.x(Math.min(it.to ?? scale.end, scale.hi + 2));
+  const flat = (kind) => (it) => add(kind, it.tone, `M${scale.x(it.from)} ${lane(it, scale, clients)}H${until(it)}`);
+  seen.crashes.forEach(flat("gap"));
+  seen.waits.forEach(flat("wait"));
+  for (const it of seen.bars) {
+    const [x, y] = [scale.x(it.from), n(lane(it, scale, clients) - tall / 2)];
+    const [wide, r] = [Math.max(1.5, n(until(it) - x)), scale.step < 5 ? 0 : 3];
+    add("inside", it.tone, r ? `M${n(x + r)} ${y}h${n(wide - 2 * r)}q${r} 0 ${r} ${r}v${n(tall - 2 * r)}q0 ${r} ${-r} ${r}h${n(2 * r - wide)}q${-r} 0 ${-r} ${-r}v${n(2 * r - tall)}q0 ${-r} ${r} ${-r}z` : `M${x} ${y}h${wide}v${tall}h${-wide}z`);
   }
+  for (const it of seen.messages) {
+    const [x1, y1, last, self] = [scale.x(it.sent), n(scale.y.get(it.from)), it.lost ?? it.received ?? scale.end, it.from === it.to];
+    const [x2, y2, plain] = [scale.x(last), height(it, last, scale), it.token === null];
+    add(plain ? "asks" : "carries", it.tone, `M${x1} ${y1}${self ? `Q${n((x1 + x2) / 2)} ${n(y1 - scale.row * 0.9)} ` : "L"}${x2} ${y2}`);
+    if (it.lost !== null) add("cross", it.tone, `M${n(x2 - 4)} ${n(y2 - 4)}l8 8m0 -8l-8 8`);
+    else if (it.received !== null && scale.step >= 5) {
+      const [angle, size] = [self ? Math.PI / 3 : Math.atan2(y2 - y1, x2 - x1), plain ? 6 : 7.5];
+      const corner = (turn) => `L${n(x2 - size * Math.cos(angle + turn))} ${n(y2 - size * Math.sin(angle + turn))}`;
+      add(plain ? "tip" : "point", it.tone, `M${x2} ${y2}${corner(0.42)}${corner(-0.42)}z`);
+    }
+  }
+  return [...all].sort().map(([key, parts]) => ({ kind: KINDS[key[0]], tone: key.slice(2), d: parts.join("") }));
 }
 
-/** Time folded into bins, where steps are narrower than a pixel: the share of each bin that a node is inside, waits, and how many messages were sent. */
-export function bins(seen, scale, wide = 3) {
-  const most = Math.ceil((scale.width - scale.left) / wide);
-  const rows = new Map([...scale.y.keys()].map((node) => [node, { inside: new Float64Array(most), waits: new Float64Array(most) }]));
-  const place = (at) => Math.max(0, Math.min(most, (scale.x(at) - scale.left) / wide));
-  const spread = (into, from, to) => {
-    const [begin, end] = [place(from), place(to)];
-    for (let bin = Math.floor(begin); bin < Math.min(end, most); bin += 1) into[bin] += Math.min(end, bin + 1) - Math.max(begin, bin);
-  };
-  for (const it of seen.bars) spread(rows.get(it.node).inside, it.from, it.to ?? scale.end);
-  for (const it of seen.waits) spread(rows.get(it.node).waits, it.from, it.to ?? scale.end);
-  const sent = new Float64Array(most);
-  for (const it of seen.messages) if (it.sent >= scale.lo && it.sent <= scale.hi) sent[Math.min(most - 1, Math.floor(place(it.sent)))] += 1;
-  return { wide, rows, sent };
+/** All marks of a window as elements; bars have the number of their token, slot or group. */
+export function drawPaths(seen, scale, { clients, numbered }) {
+  const numbers = seen.bars.filter((it) => numbered && thick(scale, clients) >= 9 && it.tone !== null && scale.x(it.to ?? scale.end) - Math.max(scale.left, scale.x(it.from)) > 13);
+  return [
+    paths(seen, scale, clients).map(({ kind, tone, d }) => s("path", { class: `mark ${kind} ${tone}`, d })),
+    numbers.map((it) => s("text", { class: `bar-number ${colour(it.tone)}`, x: Math.max(scale.x(it.from), scale.left) + 4.5, y: lane(it, scale, clients) + 3.4 }, String(it.tone))),
+  ];
 }
 
-/** Numbers for an axis: about one in 60 px. */
-export function ticks(scale, last, apart = 60) {
-  const least = apart / scale.step;
-  const size = [1, 2, 5].map((one) => one * 10 ** Math.floor(Math.log10(Math.max(least, 1)))).concat(10 ** (Math.floor(Math.log10(Math.max(least, 1))) + 1)).find((it) => it >= least) ?? 1;
+/** The time in which the run violates a property, and the rows that it is about. */
+function violation(run, end) {
+  const { at, property, detail } = run.violated ?? {};
+  if (!(at <= run.last)) return null;
+  const inside = lines(run).bars.filter((it) => it.from <= at && (it.to ?? Infinity) > at);
+  const allowed = Number(/(\d+) allowed/.exec(detail)?.[1]);
+  if (property !== "at-most-k-inside" || !(inside.length > allowed)) return { from: at, to: end, nodes: null, text: `violates ${property}` };
+  const ends = inside.map((it) => it.to ?? end).sort((a, b) => a - b);
+  return { from: at, to: ends[inside.length - allowed - 1], nodes: inside.map((it) => it.node), text: inside.length === 2 ? "both inside" : `${inside.length} inside` };
+}
+
+/** The band of a violation: hatched, with its words where they fit between bars. */
+export function drawBand(run, scale) {
+  const found = violation(run, scale.end);
+  if (!found || found.from > scale.hi || found.to < scale.lo) return null;
+  const rows = (found.nodes ?? [...scale.y.keys()]).map((node) => scale.y.get(node)).filter(Boolean).sort((a, b) => a - b);
+  if (!rows.length) return null;
+  const [y, x] = [rows[0] - scale.row * 0.45, Math.max(scale.left, scale.x(found.from))];
+  const [tall, wide] = [rows.at(-1) + scale.row * 0.45 - y, Math.max(3, Math.min(scale.width, scale.x(found.to)) - x)];
+  const room = found.text.length * 6.4 + 16;
+  const fits = room < wide && scale.row >= 19;
+  return s(
+    "g",
+    { class: "band" },
+    s("pattern", { id: "time-hatch", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, s("path", { class: "hatch", d: "M0 0V7" })),
+    s("rect", { fill: "url(#time-hatch)", x, y, width: wide, height: tall }),
+    s("path", { class: "edge", d: `M${x} ${y}h${wide}m0 ${tall}h${-wide}` }),
+    fits && s("g", { class: "pill", transform: `translate(${x + wide / 2} ${rows.length > 1 ? (rows[0] + rows[1]) / 2 : rows[0]})` }, s("rect", { x: -room / 2, y: -9, width: room, height: 18, rx: 9 }), s("text", { y: 3.8 }, found.text)),
+  );
+}
+
+/** Numbers of steps, about one in 56 px; the steps themselves where there is room. */
+export function drawAxis(run, scale) {
+  const named = scale.step >= 58 && run.last > 0;
+  const least = named ? 1 : Math.max(1, 56 / scale.step);
+  const ten = 10 ** Math.floor(Math.log10(least));
+  const size = [1, 2, 5, 10].map((one) => one * ten).find((it) => it >= least);
   const all = [];
-  for (let at = Math.max(0, Math.ceil(scale.lo / size) * size); at <= Math.min(scale.hi, last); at += size) all.push(at);
+  for (let at = Math.ceil(scale.lo / size) * size; at <= Math.min(scale.hi, run.last); at += size) all.push(s("text", { class: named && at && "step", x: scale.x(at), y: 14 }, named && at ? run.steps[at - 1] : String(at)));
   return all;
 }
