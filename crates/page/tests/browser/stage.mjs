@@ -45,6 +45,21 @@ export class Stage {
     return stage;
   }
 
+  /** A player without a cluster. `TOKENWOOD_DOOR` names one that runs already. */
+  static async play() {
+    const stage = new Stage();
+    stage.#folder = await fs.mkdtemp(path.join(os.tmpdir(), "tokenwood-play-"));
+    stage.door = process.env.TOKENWOOD_DOOR;
+    if (stage.door) return stage;
+    const server = spawn(PROGRAM, ["play", "--no-open", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
+    stage.#children.add(server);
+    server.once("exit", () => stage.#children.delete(server));
+    let said = "";
+    server.stdout.on("data", (part) => (said += part));
+    stage.door = (await until("the player is there", () => /http:\/\/[\d.]+:\d+/.exec(said)))[0];
+    return stage;
+  }
+
   /** Starts the program with these arguments. */
   start(args, endpoint) {
     const child = spawn(PROGRAM, args, { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, TOKENWOOD_ENDPOINTS: endpoint ?? this.endpoints ?? "" } });
