@@ -144,7 +144,7 @@ export class Graph {
     const list = state.nodes.flatMap((node, from) => node.pointers.filter(({ to }) => to !== from && at[to] && this.#seen(from)).map(({ name, token, to }) => ({ from, to, way: byKey.get(byToken && token !== null ? `token ${token}` : name) })))
       .filter(({ way }) => this.#only === null || way.token === null || way.token === this.#only);
     const targets = new Map();
-    keyed(this.layers.ways, list, ({ from, to, way }) => `${from} ${way.key}${way.token === null ? to : ""}`, () => s("g", { class: "way" }), (element, { from, to, way }) => {
+    keyed(this.layers.ways, list, ({ from, to, way }) => `${from} ${way.key}${way.token === null ? to : ""}`, () => s("g", { class: "pointer" }), (element, { from, to, way }) => {
       const tone = colour(way.colour);
       const key = `${from} ${way.key}`;
       const had = this.#targets.get(key);
@@ -198,7 +198,7 @@ export class Graph {
       }
       put(element, along(place.curve, place.share));
       const can_it = can.has(it.id) && this.run.canAct;
-      set(element, { class: `message ${it.token !== null ? "token busy" : "asks"} ${toneOf(it)} ${this.run.message === it.id ? "chosen" : ""} ${can_it ? "" : "behind"}`, "aria-label": `${can_it ? "Deliver " : ""}${it.text} from ${it.from} to ${it.to}`, "aria-disabled": String(!can_it) });
+      set(element, { class: `message ${it.token !== null ? "token busy" : ""} ${toneOf(it)} ${this.run.message === it.id ? "chosen" : ""} ${can_it ? "" : "behind"}`, "aria-label": `${can_it ? "Deliver " : ""}${it.text} from ${it.from} to ${it.to}`, "aria-disabled": String(!can_it) });
     });
   }
 
@@ -232,11 +232,11 @@ export class Graph {
       set(disc, { r });
       set(slash, { d: `M${-r * 0.7} ${-r * 0.7}L${r * 0.7} ${r * 0.7}` });
       const many = this.run.setting.clients > 1;
-      set(text, { y: many ? -r * 0.22 : 0, "font-size": r > 20 ? 17 : r > 14 ? 12 : 11 });
+      set(text, { y: many ? -r * 0.22 : 0 });
       fill(pips, many ? this.#pips(node, r) : []);
       const place = labelPlace(at[number], r, width, height, node.tokens.length > 0);
-      set(label, { x: place.x, y: place.y, "text-anchor": place.anchor, class: `label ${node.is === "inside" ? "strong" : ""} ${state.nodes.length > LABELS_UP_TO ? "on-focus" : ""}` });
-      const words = does(this.run, node);
+      set(label, { x: place.x, y: place.y, class: `label ${place.anchor} ${node.is === "inside" ? "strong" : ""} ${state.nodes.length > LABELS_UP_TO ? "on-focus" : ""}` });
+      const words = bad ? "" : does(this.run, node);
       if (label.textContent !== words) label.textContent = words;
     });
   }
@@ -273,7 +273,7 @@ export class Graph {
     const angle = -0.79 + index * 0.8;
     const [x, y] = [at[number].x + dx * (r + 3) * Math.cos(angle), at[number].y + (r + 3) * Math.sin(angle)];
     const size = small ? 8 : 12;
-    const parts = token === null ? [] : [s("circle", { class: "slice", cx: x, cy: y, r: size }), s("circle", { class: "inner", cx: x, cy: y, r: size - 3.2 }), s("text", { x, y, "font-size": small ? 9 : 12 }, more > 0 ? `+${more + 1}` : String(token))];
+    const parts = token === null ? [] : [s("circle", { class: "slice", cx: x, cy: y, r: size }), s("circle", { class: "inner", cx: x, cy: y, r: size - 3.2 }), s("text", { x, y }, more > 0 ? `+${more + 1}` : String(token))];
     if (small && this.run.chosen !== number) return parts;
     let end = x + dx * (token === null ? 2 : 14);
     const thread = s("line", { class: "thread", x1: x, y1: y, y2: y });
@@ -283,7 +283,7 @@ export class Graph {
       const wide = words ? 25 + words.length * 5.4 : 20;
       const room = dx > 0 ? width - end - wide - 6 : end - wide - 6;
       if (place >= BEADS || (room < 22 && place < queue.length - 1) || room < 0) {
-        beads.push(s("text", { class: "beyond", x: end + dx * 6, y, "text-anchor": dx > 0 ? "start" : "end" }, `+ ${queue.length - place}`));
+        beads.push(s("text", { class: `beyond ${dx > 0 ? "start" : "end"}`, x: end + dx * 6, y }, `+ ${queue.length - place}`));
         break;
       }
       const middle = end + dx * (wide / 2 + 4);

@@ -59,7 +59,7 @@ export class Nodes {
   #pointers(node, number) {
     if (!node.pointers.length) return dash();
     const byToken = numbered(this.run);
-    return h("span", { class: "ways-row" }, node.pointers.slice(0, 4).map(({ name, token, to }) => h("code", { class: byToken ? `way ${colour(token)}` : "way", title: byToken ? `${name} for token ${token}` : name }, `${byToken ? `${token}→` : ""}${to === number ? "me" : to}`)), node.pointers.length > 4 && "…");
+    return h("span", { class: "ways-row" }, node.pointers.slice(0, 4).map(({ name, token, to }) => h("code", { class: byToken ? `hop ${colour(token)}` : "hop", title: byToken ? `${name} for token ${token}` : name }, `${byToken ? `${token}→` : ""}${to === number ? "me" : to}`)), node.pointers.length > 4 && "…");
   }
 
   #chosen(state) {
@@ -70,7 +70,7 @@ export class Nodes {
     if (this.chosen.key === key) return;
     this.chosen.key = key;
     if (!node) {
-      fill(this.chosen, h("p", { class: "quiet" }, run.canAct ? "Choose a node for all that it can do: crash, timers, choices." : "Choose a node to read its state."));
+      fill(this.chosen, h("p", { class: "quiet" }, run.canAct ? "Choose a node for more: crash, timers, choices." : "Choose a node to read its state."));
       return;
     }
     const step = this.chosen.contains(document.activeElement) ? document.activeElement.dataset.step : null;

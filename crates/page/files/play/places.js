@@ -55,8 +55,15 @@ export function placeNodes(count, shape, first, width, height) {
   const drawn = shape === "tree" && first && count <= 40 ? tree(first.nodes, width, height, r) : null;
   if (drawn) return { r, at: drawn, shape: "tree" };
   if (count > RING_UP_TO) return { r, at: grid(count, width, height, r), shape: "grid" };
-  const margin = { x: Math.max(0, Math.min(92, (width - 300) / 2 + 34)), y: count > LABELS_UP_TO ? 14 : 28 };
-  return { r, at: ring(count, width, height, r, margin), shape: "ring" };
+  // Two stand side by side, and four at the corners: there is more room.
+  const turned = { 2: -Math.PI / 2, 4: -Math.PI / 4 }[count] ?? 0;
+  const margin = { x: Math.max(0, Math.min(56, (width - 300) / 2 + 26)), y: count > LABELS_UP_TO ? 14 : 28 };
+  const tall = height / 2 - r - margin.y;
+  margin.x = Math.max(margin.x, width / 2 - r - 1.45 * tall);
+  if (!turned) return { r, at: ring(count, width, height, r, margin), shape: "ring" };
+  const [cx, cy, wide] = [width / 2, height / 2, width / 2 - r - margin.x];
+  const at = Array.from({ length: count }, (_, index) => (index / count) * 2 * Math.PI - Math.PI / 2 + turned);
+  return { r, at: at.map((angle) => ({ x: cx + wide * Math.cos(angle), y: cy + tall * Math.sin(angle) })), shape: "ring" };
 }
 
 /** Where the label of a node stands: beside it at the top and the bottom, else outside the ring. */

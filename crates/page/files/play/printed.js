@@ -34,7 +34,7 @@ export class Story {
     this.text = h("p", { class: "caption-text", "aria-live": "polite" });
     this.place = h("span", { class: "quiet" });
     const go = (by) => () => run.go(this.#next(by) ?? (by > 0 ? run.last : 0));
-    this.element = h("section", { class: "panel story", "aria-label": "Story", hidden: true }, h("div", {}, this.title, this.text), h("div", { class: "story-acts" }, this.place, h("button", { class: "button small", "aria-label": "The caption before", onclick: go(-1) }, icon("left", 14)), h("button", { class: "button", onclick: go(1) }, "Go on")));
+    this.element = h("section", { class: "panel caption", "aria-label": "Story", hidden: true }, h("div", {}, this.title, this.text), h("div", { class: "story-acts" }, this.place, h("button", { class: "button small", "aria-label": "The caption before", onclick: go(-1) }, icon("left", 14)), h("button", { class: "button", onclick: go(1) }, "Go on")));
   }
 
   #next(by) {

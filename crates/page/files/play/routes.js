@@ -21,6 +21,16 @@ function readSetting(algorithm, query) {
   return Object.fromEntries(Object.entries(setting).filter(([, value]) => value !== undefined));
 }
 
+/** The text of a fragment: deflated, base64url. Null if it is not. */
+async function unpack(packed) {
+  try {
+    const bytes = Uint8Array.from(atob(packed.replaceAll("-", "+").replaceAll("_", "/")), (sign) => sign.charCodeAt(0));
+    return await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
+  } catch {
+    return null;
+  }
+}
+
 /** Keeps the address that of the run. Going back never undoes a step. */
 function follow(run, path) {
   let timer = 0;
@@ -80,8 +90,13 @@ export function playRoute(root, { match, query }) {
   const at = /^\d+$/.test(query.get("at") ?? "") ? Number(query.get("at")) : undefined;
   const packed = /(?:^#|&)r=([\w-]+)/.exec(location.hash)?.[1];
   return begin(root, query, algorithm, `play/${algorithm}`, async (run) => {
-    if (packed) await run.open(packed, at);
-    else await run.load(readSetting(algorithm, query), [], 0);
+    const setting = readSetting(algorithm, query);
+    // A run has its setting on a line of its own; steps alone go with the setting of the query.
+    const text = packed ? await unpack(packed) : null;
+    if (text !== null && !text.includes("\n")) await run.load(setting, text.split(/\s+/).filter(Boolean), at);
+    else if (packed) await run.open(packed, at);
+    else if (query.get("opened") === "1") await run.open(null, at);
+    else await run.load(setting, [], 0);
     if (query.get("auto") === "1" && run.setting) run.play();
   });
 }

@@ -7,7 +7,7 @@ const KINDS = { mutex: "One inside", "k-mutex": "k inside", "group-mutex": "Grou
 const LINKS = { fifo: "FIFO", any: "any order" };
 const NUMBER = "a number";
 
-const field = (words, control, more = "") => h("label", { class: `field ${more}` }, h("span", {}, words), control);
+const field = (words, control, more = "") => h("label", { class: `knob ${more}` }, h("span", {}, words), control);
 
 export class Settings {
   /** `apply(setting, keepSteps)` plays another setting. */

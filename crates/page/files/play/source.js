@@ -46,5 +46,6 @@ export const server = {
   play: post("play"),
   autorun: post("autorun"),
   share: post("share"),
-  open: (text) => answer("open", { body: text }),
+  /** A link, the text of a trace, or (null) the file that the program was started with. */
+  open: (text) => (text === null ? answer("opened") : answer("open", { body: text })),
 };

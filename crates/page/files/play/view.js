@@ -57,7 +57,7 @@ class Player {
     this.counts = h("dl", { class: "counts" });
     this.problem = h("div", { class: "problem", hidden: true });
     this.right = h("div", { class: "acts-row right-acts", hidden: true }, h("button", { class: "button", onclick: () => this.seeItRight() }, "See it right"), !offline && h("a", { class: "button", href: "/ui/gallery" }, "Gallery"));
-    const tools = offline ? [] : [act("Find a state…", "find", () => findView(run), "F"), act("Share", "share", () => shareView(run), "S"), act("Export", "export", () => exportView(run), "X")];
+    const tools = offline ? [] : [act("Find…", "find", () => findView(run), "F"), act("Share", "share", () => shareView(run), "S"), act("Export", "export", () => exportView(run), "X")];
     if (this.settings) fill(this.settings.acts, h("button", { class: "button", title: "Begin again with no steps; this run stays under branches", onclick: () => this.change(run.setting, false) }, "New run"), tools);
     this.tabs = h("div", { class: "player-tabs", role: "tablist", "aria-label": "Panels" }, TABS.map(([name, words]) => h("button", { role: "tab", "data-tab": name, "aria-selected": String(name === "time"), onclick: () => this.tab(name) }, words)));
     this.header = h("header", { class: "player-head" }, !offline && h("a", { class: "round back-link", href: "/ui/gallery", "aria-label": "All runs" }, icon("left", 18)), h("div", {}, this.title, this.facts), !offline && [h("button", { class: "round", "aria-label": "Find a state", onclick: () => findView(run) }, icon("find", 18)), h("button", { class: "round", "aria-label": "Share", onclick: () => shareView(run) }, icon("share", 18)), h("button", { class: "round", "aria-label": "Setting", "aria-expanded": "false", onclick: (event) => this.openSettings(event.currentTarget) }, icon("more", 18))]);
@@ -206,7 +206,8 @@ class Player {
       this.step.hidden = state.at === 0;
       say(this.step, state.step ?? "");
       const words = state.at === 0 ? (run.canAct && !run.last ? "This is the start. Let a node request, or press Play: the run goes on by itself." : "This is the start.") : state.sentence;
-      fill(this.sentence, bold(words), bad && h("strong", { class: "red" }, ` ${bad.name} is violated: ${bad.detail || "see the properties"}.`));
+      const [before, after] = words.split(/(?=This violates )/);
+      fill(this.sentence, bold(before), after && h("strong", { class: "red" }, after));
       this.element.toggleAttribute("data-violated", Boolean(bad));
       const alarm = bad ? `${bad.name} is violated: ${bad.detail}` : "";
       if (alarm !== this.#alarmed) say(this.alarm, (this.#alarmed = alarm));
