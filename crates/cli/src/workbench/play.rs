@@ -9,7 +9,7 @@ use algorithms::{Info, registry};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use http_door::player::{Opened, serve};
-use player::{Links, Setting};
+use player::{Links, Setting, Shared};
 use tokio::net::TcpListener;
 
 use crate::Ended;
@@ -49,13 +49,6 @@ pub(crate) struct Arguments {
     /// Decides what the algorithm picks, and what a run does by itself [default: 1]
     #[arg(long, requires = "algorithm")]
     seed: Option<u64>,
-    #[command(flatten)]
-    at: ServedAt,
-}
-
-/// Where the page is served.
-#[derive(Args)]
-pub(crate) struct ServedAt {
     /// The address of the page, on this machine [default: 127.0.0.1:7730, or another port if that is taken]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -69,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         Some(name) => address(&arguments.setting(registry::info(name)?, name)?),
         None => "/ui/play".to_string(),
     };
-    show(&arguments.at, Opened { first, run: None })
+    show(arguments.listen, !arguments.no_open, Opened { first, run: None })
 }
 
 impl Arguments {
@@ -136,6 +129,20 @@ pub(crate) fn address(setting: &Setting) -> String {
     text
 }
 
+/// A link is no longer than this: some programs cut longer ones.
+const LONGEST_LINK: usize = 8 << 10;
+
+/// Where the page shows a run: in its address, if it is short enough.
+pub(crate) fn shown(shared: Shared) -> Result<Opened> {
+    let shared = Shared { setting: shared.setting.completed()?, ..shared };
+    let place = address(&shared.setting);
+    let first = format!("{place}&at=0#r={}", player::share(&shared)?.run);
+    if first.len() <= LONGEST_LINK {
+        return Ok(Opened { first, run: None });
+    }
+    Ok(Opened { first: format!("{place}&at=0&opened=1"), run: Some(shared) })
+}
+
 /// A text within an address.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
@@ -151,8 +158,8 @@ fn escaped(text: &str) -> String {
 }
 
 /// Serves the page until a signal comes.
-pub(crate) fn show(at: &ServedAt, opened: Opened) -> Result<Ended> {
-    if let Some(address) = at.listen.filter(|address| !address.ip().is_loopback()) {
+pub(crate) fn show(told: Option<SocketAddr>, opens: bool, opened: Opened) -> Result<Ended> {
+    if let Some(address) = told.filter(|address| !address.ip().is_loopback()) {
         let port = address.port();
         bail!(
             "--listen {address}: the page is for this machine alone, because it asks for no password and encrypts nothing: use \
@@ -162,14 +169,13 @@ pub(crate) fn show(at: &ServedAt, opened: Opened) -> Result<Ended> {
     let runtime = runtime()?;
     runtime.block_on(async {
         let mut signals = Signals::listen()?;
-        let listener = listen(at.listen).await?;
+        let listener = listen(told).await?;
         let page = format!("http://{}{}", listener.local_addr()?, opened.first);
         output::announce(format_args!("{page}\n"));
         let serving = async {
             tokio::join!(serve(listener, opened), async {
-                let no_open = at.no_open;
                 // A browser may take long to start, or run in this very terminal.
-                let opened = tokio::task::spawn_blocking(move || no_open || ui::open(&page)).await;
+                let opened = tokio::task::spawn_blocking(move || !opens || ui::open(&page)).await;
                 if !opened.unwrap_or(false) {
                     note!("There is no browser to open here: copy the address.");
                 }

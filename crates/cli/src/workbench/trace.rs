@@ -2,22 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use algorithms::trace::Trace;
 use algorithms::{Setting, Step};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use player::trace_file;
+use player::{Shared, trace_file};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::json;
-use crate::terminal::output::{self, say};
+use crate::terminal::output::{self, note, say};
 use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
+use crate::workbench::play;
 use crate::workbench::record_file::Record;
 
 /// Replay a trace that a check saved, or the record of a run over sockets, and print it step by step.
@@ -30,6 +32,12 @@ pub(crate) struct Arguments {
     /// A table for people, JSON for scripts
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// Show it in a browser instead, to step through it, go back and try other ways; Ctrl-C ends it
+    #[arg(long, conflicts_with = "format")]
+    open: bool,
+    /// The address of the page, on this machine [default: 127.0.0.1:7730, or another port if that is taken]
+    #[arg(long, value_name = "ADDRESS", requires = "open")]
+    listen: Option<SocketAddr>,
 }
 
 /// A trace with what its steps do now, for scripts.
@@ -45,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let file = arguments.file.display();
     let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
     if Record::is_meant(&text) {
-        return replay(&text, arguments.format).with_context(|| format!("{file}"));
+        return replay(&text, arguments).with_context(|| format!("{file}"));
     }
     let trace = trace_file::parse(&text).with_context(|| format!("{file}"))?;
     let replay = trace.replay().with_context(|| format!("{file}"))?;
@@ -55,6 +63,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     let differs = trace.steps.iter().zip(&replay.shows).position(|(step, shows)| step.shows != *shows);
     let changed_at_step = differs.map(|index| index + 1);
+    if arguments.open {
+        if let Some(number) = changed_at_step {
+            note!("step {number} no longer does what the trace says: the algorithm has changed since");
+        }
+        return show(player::of_trace(&trace), arguments);
+    }
     if arguments.format == Format::Json {
         let mut replayed = trace;
         for (step, shows) in replayed.steps.iter_mut().zip(replay.shows) {
@@ -76,11 +90,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     Ok(Ended::Well)
 }
 
+/// Shows a run in a browser.
+fn show(shared: Shared, arguments: &Arguments) -> Result<Ended> {
+    play::show(arguments.listen, true, play::shown(shared)?)
+}
+
 /// Replays a run over sockets.
-fn replay(text: &str, format: Format) -> Result<Ended> {
+fn replay(text: &str, arguments: &Arguments) -> Result<Ended> {
     let record = Record::parse(text)?;
     let (algorithm, setting) = (record.algorithm.clone(), record.plan.setting.clone());
-    if format == Format::Json {
+    if arguments.open {
+        let mut steps = Vec::new();
+        record.judge(Some(&mut |step: &Step, _| steps.push(step.to_string())))?;
+        let setting = player::Setting {
+            nodes: Some(setting.nodes.into()),
+            tokens: Some(setting.tokens.into()),
+            groups: Some(setting.groups.into()),
+            options: setting.options.into_iter().collect(),
+            defect: setting.defect,
+            // Connections keep the order of messages, also where the algorithm does not need it.
+            ..player::Setting::of(&algorithm)
+        };
+        return show(Shared { setting, steps }, arguments);
+    }
+    if arguments.format == Format::Json {
         let mut steps = Vec::new();
         let tally = record.judge(Some(&mut |step: &Step, shows| {
             steps.push(json!({ "step": step.to_string(), "shows": shows }));

@@ -28,6 +28,7 @@ mod nodes;
 mod ordeal;
 mod orders;
 mod peers;
+mod play;
 mod recommend;
 mod reproduce;
 mod restarts;

@@ -62,14 +62,14 @@ impl Drop for Hangup {
 }
 
 /// What a piece of work tells the page.
-enum Told {
+enum Part {
     Event(&'static str, String),
     No(No),
 }
 
 /// The end of a piece of work at which the page listens.
 struct Telling {
-    to: Sender<Told>,
+    to: Sender<Part>,
     hung_up: Arc<AtomicBool>,
     runtime: Handle,
     /// Kept until the work is over, whether the page still listens or not.
@@ -82,21 +82,21 @@ impl Telling {
         if self.hung_up.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn event(name: &'static str, facts: &impl Serialize) -> Told {
+    fn event(name: &'static str, facts: &impl Serialize) -> Part {
         match serde_json::to_string(facts) {
-            Ok(json) => Told::Event(name, json),
-            Err(error) => Told::No(No::failed(error)),
+            Ok(json) => Part::Event(name, json),
+            Err(error) => Part::No(No::failed(error)),
         }
     }
 
     /// Tells something that the page must hear.
-    fn tell(&self, told: Told) -> ControlFlow<()> {
+    fn tell(&self, told: Part) -> ControlFlow<()> {
         let sent = self.runtime.block_on(async { timeout(LONGEST_READ, self.to.send(told)).await });
         if matches!(sent, Ok(Ok(()))) { self.goes_on() } else { ControlFlow::Break(()) }
     }
 
     /// Tells something that the page can do without.
-    fn mention(&self, told: Told) {
+    fn mention(&self, told: Part) {
         _ = self.to.try_send(told);
     }
 
@@ -104,7 +104,7 @@ impl Telling {
     fn end<T: Serialize>(&self, ended: Result<T, ::player::Refusal>) {
         let told = match ended {
             Ok(answer) => Telling::event("done", &answer),
-            Err(refusal) => Told::No(refusal.into()),
+            Err(refusal) => Part::No(refusal.into()),
         };
         _ = self.tell(told);
     }
@@ -134,7 +134,7 @@ impl Works {
     }
 
     /// Begins work that takes long.
-    fn long(&self, work: impl FnOnce(&Telling) + Send + 'static) -> Result<(Receiver<Told>, Hangup), No> {
+    fn long(&self, work: impl FnOnce(&Telling) + Send + 'static) -> Result<(Receiver<Part>, Hangup), No> {
         let place = self.long.clone().try_acquire_owned().map_err(|_| No::busy(BUSY))?;
         let (to, told) = channel(EVENTS);
         let hung_up = Arc::new(AtomicBool::new(false));
@@ -178,17 +178,17 @@ impl Works {
             telling.end(::player::curve(&request, &|| telling.goes_on()));
         })?;
         match told.recv().await {
-            Some(Told::Event(_, json)) => Ok(super::json(json)),
-            Some(Told::No(no)) => Err(no),
+            Some(Part::Event(_, json)) => Ok(super::json(json)),
+            Some(Part::No(no)) => Err(no),
             None => Err(No::failed("a curve ended without an answer")),
         }
     }
 }
 
 /// Answers with events. A request that is refused soon has no events: the status says it.
-async fn stream((mut told, hangup): (Receiver<Told>, Hangup)) -> Result<Response, No> {
+async fn stream((mut told, hangup): (Receiver<Part>, Hangup)) -> Result<Response, No> {
     let first = match timeout(EARLY, told.recv()).await {
-        Ok(Some(Told::No(no))) => return Err(no),
+        Ok(Some(Part::No(no))) => return Err(no),
         Ok(Some(event)) => Some(event),
         Ok(None) => return Err(No::failed("a search ended without an answer")),
         Err(_) => None,
@@ -200,8 +200,8 @@ async fn stream((mut told, hangup): (Receiver<Told>, Hangup)) -> Result<Response
                 None => told.recv().await?,
             };
             let event = match event {
-                Told::Event(name, json) => sse::Event::default().event(name).data(json),
-                Told::No(no) => sse::Event::default().event("refusal").data(no.body().to_string()),
+                Part::Event(name, json) => sse::Event::default().event(name).data(json),
+                Part::No(no) => sse::Event::default().event("refusal").data(no.body().to_string()),
             };
             Some((Ok::<_, Infallible>(event), (None, told, hangup)))
         });

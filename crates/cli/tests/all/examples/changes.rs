@@ -40,6 +40,8 @@ const FINDS: &str = "the page says that it finds a violation";
 pub(crate) static CHANGES: &[Change] = &[
     // What runs until Ctrl-C.
     change("", "tokenwood dev", How::UntilItSays("Ctrl-C ends it"), ENDLESS),
+    change("", "tokenwood play", How::UntilItSays("Ctrl-C ends it"), ENDLESS),
+    change("", "tokenwood play", How::With("--no-open --listen 127.0.0.1:0"), "a test opens no browser"),
     change("tokenwood", "tokenwood watch", How::UntilItSays("watching node 2"), ENDLESS),
     // Locks that others hold, as the pages show them.
     change(
