@@ -28,6 +28,7 @@ export class Graph {
   #layoutKey = "";
   #only = null;
   #curves = new Map();
+  #bends = new Map();
   #targets = new Map();
 
   /** `on` has what a reader can do: node(number), message(message, element), menu(message, element). */
@@ -115,7 +116,7 @@ export class Graph {
     const [width, height] = this.#size;
     const first = run.known(0);
     const key = JSON.stringify([this.#size, run.setting.nodes, run.setting.algorithm, run.setting.options, run.catalogueEntry?.shape === "tree" && Boolean(first)]);
-    if (key !== this.#layoutKey) [this.#layoutKey, this.#layout] = [key, placeNodes(run.setting.nodes, run.catalogueEntry?.shape, first, width, height)];
+    if (key !== this.#layoutKey) [this.#layoutKey, this.#bends, this.#layout] = [key, new Map(), placeNodes(run.setting.nodes, run.catalogueEntry?.shape, first, width, height)];
     set(this.svg, { viewBox: `0 0 ${width} ${height}`, class: `graph ${this.#layout.shape} ${state.nodes.length > LABELS_UP_TO ? "many" : ""}` });
     const found = ways(run, state);
     this.#ways(state, found, speed);
@@ -134,7 +135,40 @@ export class Graph {
 
   #bend(from, to, tone) {
     const side = (from < to ? 1 : -1) * (tone % 2 ? -1 : 1);
-    return side * (0.1 + 0.06 * Math.floor((tone % 6) / 2));
+    return this.#clear(from, to, side * (0.1 + 0.06 * Math.floor((tone % 6) / 2)));
+  }
+
+  /** A bend with which an arc does not go through other nodes, if there is one near. */
+  #clear(from, to, wanted) {
+    const { r, at, shape } = this.#layout;
+    if (shape === "grid" || from === to) return wanted;
+    const key = `${from} ${to} ${wanted}`;
+    const had = this.#bends.get(key);
+    if (had !== undefined) return had;
+    const free = (bend) => {
+      const curve = arc(at[from], at[to], { bend });
+      return [0.2, 0.35, 0.5, 0.65, 0.8].every((share) => {
+        const { x, y } = along(curve, share);
+        return at.every((node, number) => number === from || number === to || Math.hypot(node.x - x, node.y - y) > r + 9);
+      });
+    };
+    const bend = [1, 1.8, -1, 2.8, -1.8, 0.3].map((by) => wanted * by).find(free) ?? wanted;
+    this.#bends.set(key, bend);
+    return bend;
+  }
+
+  /** The place of a message on its arc: not on a node, and not on another message. */
+  #room(curve, base, wide, taken) {
+    const { r, at } = this.#layout;
+    const [w, tall] = [wide / 2, wide > 30 ? 11 : 7];
+    const free = (share) => {
+      const { x, y } = along(curve, share);
+      const near = (node) => Math.abs(node.x - x) < r + w && Math.abs(node.y - y) < r + tall && Math.hypot(Math.max(0, Math.abs(node.x - x) - w), Math.max(0, Math.abs(node.y - y) - tall)) < r + 1;
+      return !at.some(near) && !taken.some((other) => Math.abs(other.x - x) < w + other.w + 2 && Math.abs(other.y - y) < tall + other.tall + 2);
+    };
+    const share = [0, -0.14, 0.14, -0.26, 0.26].map((by) => base + by).find((it) => it > 0.1 && it < 0.92 && free(it));
+    taken.push({ ...along(curve, share ?? base), w, tall });
+    return share ?? null;
   }
 
   #ways(state, found, speed) {
@@ -173,13 +207,18 @@ export class Graph {
     const links = new Map();
     for (const it of shown) links.set(`${it.from}>${it.to}`, [...(links.get(`${it.from}>${it.to}`) ?? []), it]);
     this.#curves = new Map();
-    const group = this.run.catalogueEntry?.kind === "group-mutex";
-    const toneOf = (it) => colour(it.token ?? it.asks ?? (group || this.run.catalogueEntry?.tokens === "none" ? null : 0));
+    const toneOf = (it) => colour(it.token ?? it.asks);
+    const taken = [];
     for (const it of shown) {
       const link = links.get(`${it.from}>${it.to}`);
-      const bend = it.from === it.to ? 0 : 0.17 * (it.token === null && it.asks === null ? 1 : Math.sign(this.#bend(it.from, it.to, it.token ?? it.asks)));
-      const curve = arc(at[it.from], at[it.to], { bend, gap: [r + 3, r + 6] });
-      this.#curves.set(it.id, { curve, share: link.length === 1 ? 0.5 : 0.74 - (0.5 * link.indexOf(it)) / (link.length - 1) });
+      const side = it.token === null && it.asks === null ? 1 : (it.from < it.to ? 1 : -1) * ((it.token ?? it.asks) % 2 ? -1 : 1);
+      const curve = arc(at[it.from], at[it.to], { bend: this.#clear(it.from, it.to, 0.17 * side), gap: [r + 3, r + 6] });
+      const base = link.length === 1 ? 0.5 : 0.74 - (0.5 * link.indexOf(it)) / (link.length - 1);
+      const words = it.token !== null ? String(it.token) : worded ? brief(it) : "";
+      const wide = it.token !== null ? 28 : words ? Math.max(24, words.length * 6.3 + 14) : 12;
+      const share = this.#room(curve, base, wide, taken);
+      // A text without room becomes a dot: its words are in the list and in its name.
+      this.#curves.set(it.id, { curve, share: share ?? base, words: share === null && it.token === null ? "" : words });
     }
     const routes = [...links.values()].map(([it]) => {
       const { curve } = this.#curves.get(it.id);
@@ -190,7 +229,7 @@ export class Graph {
     const can = new Set(state.can.filter((it) => it.kind === "deliver").map((it) => it.message));
     keyed(this.layers.messages, shown, (it) => it.id, (it) => this.#message(it), (element, it) => {
       const place = this.#curves.get(it.id);
-      const words = it.token !== null ? String(it.token) : worded ? brief(it) : "";
+      const { words } = place;
       const key = `${toneOf(it)} ${words} ${it.token !== null}`;
       if (element.dataset.key !== key) {
         element.dataset.key = key;
@@ -234,7 +273,7 @@ export class Graph {
       const many = this.run.setting.clients > 1;
       set(text, { y: many ? -r * 0.22 : 0 });
       fill(pips, many ? this.#pips(node, r) : []);
-      const place = labelPlace(at[number], r, width, height, node.tokens.length > 0);
+      const place = labelPlace(at[number], r, width, height);
       set(label, { x: place.x, y: place.y, class: `label ${place.anchor} ${node.is === "inside" ? "strong" : ""} ${state.nodes.length > LABELS_UP_TO ? "on-focus" : ""}` });
       const words = bad ? "" : does(this.run, node);
       if (label.textContent !== words) label.textContent = words;

@@ -44,7 +44,7 @@ export class Nodes {
       if (row.key === key) return;
       row.key = key;
       const step = row.contains(document.activeElement) ? document.activeElement.closest("td, th")?.cellIndex : undefined;
-      fill(row, columns.map(([, cell], index) => h(index ? "td" : "th", index ? {} : { scope: "row" }, cell(node, number))));
+      fill(row, columns.map(([, cell], index) => h(index ? "td" : "th", index ? { "data-column": columns[index][0] } : { scope: "row" }, cell(node, number))));
       if (step !== undefined) (row.cells[step]?.querySelector("button") ?? row.querySelector("button"))?.focus();
     });
     this.#chosen(state);
@@ -94,6 +94,7 @@ export class Flight {
   update(state) {
     const { run } = this;
     const total = state.flight.length + state.more_flight;
+    this.element.classList.toggle("none", !total);
     say(this.told, total ? many(total, "message") : "no message is under way");
     keyed(this.list, state.flight.slice(0, 200), (it) => it.id, () => h("li", {}), (row, it) => {
       const can = messageActs(state, it.id);
@@ -140,7 +141,7 @@ export class Rules {
       const title = h("button", { class: "rule-title", "aria-expanded": String(open), onclick: () => {
         if (!this.open.delete(rule.number)) this.open.add(rule.number);
         this.update(this.run.current ?? state);
-      } }, h("b", {}, rule.title));
+      } }, h("b", {}, rule.title || `Rule ${rule.number}`));
       fill(row, h("span", { class: "rule-number" }, String(rule.number)), h("div", { class: "rule" }, title, is === "ran" && h("span", { class: "hidden-text" }, " (ran) "), bind && h("code", { class: "bind quiet" }, bind), h("span", { class: "rule-text" }, open ? rule.text : ` ${rule.text || rule.parts[0] || ""}`), open && parts.length > 0 && h("ol", { class: "parts" }, parts)));
       // The list goes to the rule by itself; the page around it stays where it is.
       if (is === "ran") requestAnimationFrame(() => {

@@ -67,9 +67,9 @@ export function placeNodes(count, shape, first, width, height) {
 }
 
 /** Where the label of a node stands: beside it at the top and the bottom, else outside the ring. */
-export function labelPlace(at, r, width, height, token) {
+export function labelPlace(at, r, width, height) {
   const [cx, cy] = [width / 2, height / 2];
   if (at.tree) return { x: 0, y: r + 13, anchor: "middle" };
-  if (Math.abs(at.x - cx) < 4) return at.y <= cy ? { x: -r - 10, y: 0, anchor: "end" } : { x: r + 10, y: token ? 10 : 0, anchor: "start" };
+  if (Math.abs(at.x - cx) < 4) return at.y <= cy ? { x: -r - 7, y: -r * 0.55, anchor: "end" } : { x: r + 7, y: r * 0.55, anchor: "start" };
   return { x: 0, y: at.y < cy - 2 ? -r - 13 : r + 13, anchor: "middle" };
 }
