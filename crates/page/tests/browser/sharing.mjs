@@ -34,6 +34,12 @@ async function ask(path, body) {
   return response.json();
 }
 
+/** Opens a setting, and waits until it is there: keys before that do nothing. */
+async function begin(where) {
+  await open(where);
+  await until("the run is there", async () => (await slider().count()) && (await said()));
+}
+
 /** Opens a run by its link. */
 async function play(setting, steps, at, options) {
   const { run } = await ask("share", { ...setting, steps });
@@ -137,8 +143,7 @@ test("the scrubber obeys keys and the pointer, and time zooms", { timeout: LONG 
 });
 
 test("the shortest way to a violation is found, and a search can be stopped", { timeout: LONG }, async () => {
-  await open("/ui/play/bulgannawar-vaidya?n=4&k=1&defect=holding-not-set");
-  await slider().waitFor();
+  await begin("/ui/play/bulgannawar-vaidya?n=4&k=1&defect=holding-not-set");
   await page.keyboard.press("f");
   await fine();
   await page.getByRole("dialog").getByRole("button", { name: "Find", exact: true }).click();
@@ -146,11 +151,10 @@ test("the shortest way to a violation is found, and a search can be stopped", { 
   for (let at = 1; at <= 4; at += 1) await slider().press("ArrowRight");
   await until("step 4", async () => (await said()).startsWith("step 4 of 4"));
   await page.locator(".band .pill").waitFor();
-  assert.equal(await page.locator(".band .pill").innerText(), "both inside");
+  assert.equal(await page.locator(".band .pill").textContent(), "both inside");
   await fine();
 
-  await open("/ui/play/bulgannawar-vaidya?n=6&k=2");
-  await slider().waitFor();
+  await begin("/ui/play/bulgannawar-vaidya?n=6&k=2");
   await page.keyboard.press("f");
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Find", exact: true }).click();
@@ -159,8 +163,7 @@ test("the shortest way to a violation is found, and a search can be stopped", { 
   await dialog.getByText(/^Stopped\. [\d,]+ states explored/).waitFor();
   await fine();
   // What cannot be is said in plain words.
-  await open("/ui/play/naimi-trehel?n=2");
-  await slider().waitFor();
+  await begin("/ui/play/naimi-trehel?n=2");
   await page.keyboard.press("f");
   await page.getByRole("dialog").getByRole("button", { name: "Find", exact: true }).click();
   await page.getByText(/There is no way: all that can happen was tried/).waitFor();

@@ -46,12 +46,12 @@ export class Stage {
   }
 
   /** A player without a cluster. `TOKENWOOD_DOOR` names one that runs already. */
-  static async play() {
+  static async play(more = []) {
     const stage = new Stage();
     stage.#folder = await fs.mkdtemp(path.join(os.tmpdir(), "tokenwood-play-"));
     stage.door = process.env.TOKENWOOD_DOOR;
     if (stage.door) return stage;
-    const server = spawn(PROGRAM, ["play", "--no-open", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
+    const server = spawn(PROGRAM, ["play", "--no-open", "--listen", "127.0.0.1:0", ...more], { stdio: ["ignore", "pipe", "inherit"] });
     stage.#children.add(server);
     server.once("exit", () => stage.#children.delete(server));
     let said = "";
