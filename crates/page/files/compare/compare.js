@@ -2,9 +2,8 @@
 
 import { announce, fill, h, say, still } from "../dom.js";
 import { icon } from "../draw/icons.js";
-import { list } from "../gallery/data.js";
-import { failed } from "../gallery/failed.js";
-import { sentence } from "../live/states.js";
+import { sentence, wrong } from "../live/states.js";
+import { server } from "../play/source.js";
 import { address, replace } from "../router.js";
 import { count } from "../words.js";
 import { Chart } from "./chart.js";
@@ -12,20 +11,21 @@ import { Curves, versus } from "./curves.js";
 import { Half } from "./half.js";
 import { ENTRIES, SLIDERS, controls, load, readState, setting } from "./load.js";
 import { Compared } from "./run.js";
-import { onKeys } from "./view-keys.js";
 
 const SPEEDS = [1, 2, 4, 8, 16];
 /** While one drags, the last setting alone is run. */
 const PAUSE = 150;
+const KEYS = { Space: ["play, pause", "toggle"], ArrowRight: ["next entry", "next"], ArrowLeft: ["entry before", "back"], Home: ["first entry", "first"], End: ["last entry", "end"], T: ["charts as tables", "asTable"] };
 
 export function compareView(root, parameters) {
   const state = readState(parameters);
   const leaving = new AbortController();
   let view = null;
-  list("/player/catalogue").then((algorithms) => {
+  server.catalogue().then((algorithms) => {
     if (!leaving.signal.aborted) view = new Comparison(root, state, new Map(algorithms.map((it) => [it.name, it])));
-  }, (error) => leaving.signal.aborted || failed(root, "There is nothing to compare", error));
-  return { title: "Compare", leave: () => (leaving.abort("left"), view?.leave()) };
+  }, (error) => leaving.signal.aborted || wrong(root, "There is nothing to compare", sentence(error.message)));
+  const keys = Object.entries(KEYS).map(([name, [words, act]]) => ({ name, words, call: () => view?.[act]() }));
+  return { title: "Compare", keys, ownKeys: true, leave: () => (leaving.abort("left"), view?.leave()) };
 }
 
 class Comparison {
@@ -45,10 +45,9 @@ class Comparison {
     this.versus = h("section", { class: "panel versus-panel", "aria-label": "Both runs as a whole" }, h("div", { class: "bar" }, h("h2", {}, "Both runs as a whole"), h("p", { class: "quiet" }, `${ENTRIES} entries`)));
     this.trouble = h("p", { class: "wrong compare-trouble", role: "alert" });
     this.share = h("button", { class: "button", onclick: () => this.#share() }, icon("copy", 14), h("span", {}, "Copy link"));
-    this.table = h("button", { class: "button small", "aria-pressed": false, onclick: () => this.#asTable() }, "As tables");
+    this.table = h("button", { class: "button small", "aria-pressed": false, onclick: () => this.asTable() }, "As tables");
     const about = h("p", { class: "quiet" }, "two algorithms, one load");
     root.append(h("div", { class: "view compare", "data-side": "a" }, h("div", { class: "load" }, h("div", { class: "load-title" }, h("h1", {}, "The same load"), about), controls(state, (key, value) => this.#change(key, value)), this.share), this.trouble, this.#switch(root), this.halves.map((half) => half.element), this.#transport(), h("div", { class: "row-title" }, h("h2", {}, "This run"), this.table), Object.values(this.charts).map((chart) => chart.element), this.curves.bar, this.versus, this.curves.elements));
-    this.keys = onKeys({ Space: () => this.#toggle(), ArrowRight: () => this.#go(this.#at + 1), ArrowLeft: () => this.#go(this.#at - 1), Home: () => this.#go(1), End: () => this.#go(Infinity), T: () => this.#asTable() });
     this.#describe();
     this.#mark();
     this.#run(state.at === null && !still());
@@ -66,14 +65,14 @@ class Comparison {
 
   #transport() {
     const button = (name, words, act) => h("button", { class: "round", "aria-label": words, title: words, onclick: act }, icon(name, 18));
-    this.playButton = h("button", { class: "play", onclick: () => this.#toggle() }, icon("play", 18));
+    this.playButton = h("button", { class: "play", onclick: () => this.toggle() }, icon("play", 18));
     this.where = h("span", { class: "where-now" });
     this.scrub = h("input", { type: "range", class: "scrub", min: 1, max: ENTRIES, step: 1, value: 1, "aria-label": "Entry", oninput: () => this.#go(Number(this.scrub.value)) });
     const speed = h("select", { "aria-label": "Speed", onchange: () => {
       this.#speed = Number(speed.value);
       if (this.#timer) this.#play();
     } }, SPEEDS.map((it) => h("option", { value: it, selected: it === this.#speed }, it === 1 ? "1 entry a second" : `${it} entries a second`)));
-    return h("div", { class: "transport" }, button("first", "First entry", () => this.#go(1)), this.playButton, button("last", "Last entry", () => this.#go(Infinity)), this.where, this.scrub, h("span", { class: "quiet" }, "speed"), speed);
+    return h("div", { class: "transport" }, button("first", "First entry", () => this.first()), this.playButton, button("last", "Last entry", () => this.end()), this.where, this.scrub, h("span", { class: "quiet" }, "speed"), speed);
   }
 
   #describe() {
@@ -161,6 +160,11 @@ class Comparison {
     this.charts.inside.show({ title: "Inside over time", x: { words: "time", least: 0, most: end }, mark: compared.entries[this.#at - 1].a.time, named: false, lines: line((side) => compared.sides[side].inside) });
   }
 
+  next = () => this.#go(this.#at + 1);
+  back = () => this.#go(this.#at - 1);
+  first = () => this.#go(1);
+  end = () => this.#go(Infinity);
+
   #go(at) {
     this.#pause();
     this.#show(at);
@@ -168,7 +172,7 @@ class Comparison {
     this.#remember();
   }
 
-  #toggle() {
+  toggle() {
     if (this.#timer) {
       this.#pause();
       this.state.at = this.#at;
@@ -182,7 +186,7 @@ class Comparison {
     this.#timer = setInterval(() => {
       const { done, entries } = this.#compared;
       if (this.#at < entries.length) this.#show(this.#at + 1);
-      else if (done) this.#toggle();
+      else if (done) this.toggle();
     }, 1000 / this.#speed);
     this.#mark();
   }
@@ -198,7 +202,7 @@ class Comparison {
     this.playButton.setAttribute("aria-label", this.#timer ? "Pause" : "Play");
   }
 
-  #asTable() {
+  asTable() {
     this.#tables = !this.#tables;
     this.table.setAttribute("aria-pressed", this.#tables);
     for (const chart of Object.values(this.charts)) chart.asTable(this.#tables);
@@ -223,7 +227,6 @@ class Comparison {
     this.#stop.abort("left");
     clearTimeout(this.#queued);
     clearInterval(this.#timer);
-    this.keys();
     this.curves.leave();
     for (const half of this.halves) half.leave();
     for (const chart of Object.values(this.charts)) chart.leave();

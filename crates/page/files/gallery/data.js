@@ -1,20 +1,6 @@
-// What the gallery shows, asked once, and how the page says it.
+// How the gallery groups its exhibits, and what it calls what they lead to.
 
-import { ask } from "../ask.js";
-
-const kept = new Map();
-
-/** What the server lists. A list that failed is asked again the next time. */
-export function list(path) {
-  if (!kept.has(path)) {
-    const asked = ask(path);
-    asked.catch(() => kept.delete(path));
-    kept.set(path, asked);
-  }
-  return kept.get(path);
-}
-
-/** What a defect leads to, in a few words, by the property that its run violates. */
+/** What a defect leads to, by the property that its run violates. */
 export const LEADS = {
   "at-most-k-inside": "too many inside",
   "one-group-at-a-time": "two groups inside",
@@ -32,7 +18,6 @@ export const LEADS = {
 
 export const leads = (name) => LEADS[name] ?? name;
 
-/** The texts, as the list groups their errors. */
 export const TEXTS = {
   "000": "K-Mutual Exclusion in Decentralized Systems (Cairo University, 2020)",
   "001": "Bulgannawar, A Distributed K-Mutual Exclusion Algorithm (thesis, 1994)",
@@ -43,7 +28,6 @@ export const TEXTS = {
   mutants: "Mutants: errors that no text makes, and that are easy to make",
 };
 
-/** The group of an exhibit. */
 export const group = (exhibit) => exhibit.text ?? (exhibit.mutant ? "mutants" : "cited");
 
-export const exhibitPath = ({ algorithm, defect }) => `gallery/${encodeURIComponent(algorithm)}/${encodeURIComponent(defect)}`;
+export const exhibitPath = ({ algorithm, defect }) => `gallery/${encodeURIComponent(algorithm)}/${defect}`;

@@ -1,46 +1,44 @@
 // One exhibit: what is printed, what is right, the run that shows the difference, and the ways to play it.
 
-import { ask } from "../ask.js";
 import { fill, h, say } from "../dom.js";
 import { icon } from "../draw/icons.js";
-import { sentence } from "../live/states.js";
+import { sentence, wrong } from "../live/states.js";
 import { playAddress } from "../play-address.js";
+import { server } from "../play/source.js";
 import { address, go } from "../router.js";
 import { count, many } from "../words.js";
 import { leadsTag, sides, watchIt } from "./card.js";
-import { TEXTS, exhibitPath, group, leads, list } from "./data.js";
-import { failed } from "./failed.js";
+import { TEXTS, exhibitPath, group, leads } from "./data.js";
 import { picture } from "./outline.js";
 
 /** So many steps are told in words: the last ones. */
 const TOLD = 30;
 
-const play = (setting, steps, want, signal) => ask("/player/play", { method: "POST", body: JSON.stringify({ ...setting, steps, want }), signal });
-
 /** The same steps without the defect, as far as they fit: {setting, steps, violated}. */
 async function asRight(exhibit, signal) {
   const setting = { ...exhibit.setting, defect: null };
   try {
-    const { steps, violated } = await play(setting, exhibit.steps, [0], signal);
+    const { steps, violated } = await server.play({ ...setting, steps: exhibit.steps, want: [0] }, signal);
     return { setting, steps, violated };
   } catch (error) {
-    const fits = error.refusal?.fits;
-    if (typeof fits !== "number") throw error;
-    return { setting, steps: exhibit.steps.slice(0, fits), violated: null };
+    if (typeof error.fits !== "number") throw error;
+    return { setting, steps: exhibit.steps.slice(0, error.fits), violated: null };
   }
 }
+
+const back = () => h("a", { class: "button", href: address("gallery") }, "See the gallery");
 
 export function exhibitView(root, { match }) {
   const [algorithm, defect] = [match[1], match[2]].map(decodeURIComponent);
   const leaving = new AbortController();
   const view = h("div", { class: "view exhibit" });
   root.append(view);
-  list("/player/gallery").then((all) => {
+  server.gallery().then((all) => {
     if (leaving.signal.aborted) return;
     const index = all.findIndex((it) => it.algorithm === algorithm && it.defect === defect);
-    if (index < 0) failed(view, "There is no such error", new Error(`${algorithm} has no defect ${defect}`), h("a", { class: "button", href: address("gallery") }, "See the gallery"));
+    if (index < 0) wrong(root, "There is no such error", `${algorithm} has no defect ${defect}.`, back());
     else show(view, all, index, leaving.signal);
-  }, (error) => leaving.signal.aborted || failed(view, "The gallery is not there", error));
+  }, (error) => leaving.signal.aborted || wrong(root, "The gallery is not there", sentence(error.message), back()));
   return { title: defect, leave: () => leaving.abort("left") };
 }
 
@@ -69,7 +67,7 @@ function show(view, all, index, signal) {
   );
   say(verdict, exhibit.leads === "dearer" ? "No property is violated. The run sends more messages than the right rule would." : `Violates ${exhibit.leads}: ${leads(exhibit.leads)}.`);
   const from = Math.max(1, steps.length - TOLD + 1);
-  play(setting, steps, [[from, steps.length]], signal).then(({ states, violated }) => {
+  server.play({ ...setting, steps, want: [[from, steps.length]] }, signal).then(({ states, violated }) => {
     const end = states.at(-1).properties.find((it) => it.name === exhibit.leads && it.verdict === "violated");
     const earlier = violated && violated.property !== exhibit.leads && `Before that, step ${count(violated.at)} violates ${violated.property}: ${violated.detail}.`;
     if (exhibit.leads !== "dearer") fill(verdict, "Violates ", h("strong", {}, exhibit.leads), `: ${end?.detail || leads(exhibit.leads)}`, end ? `, after step ${count(steps.length)}. ` : ". This state alone does not show it: the checker looked at all that can follow. ", earlier);

@@ -1,11 +1,12 @@
 // The gallery: every printed error, and errors that are easy to make, each with a run that shows it.
 
 import { announce, fill, h, keyed, say } from "../dom.js";
-import { address, replace } from "../router.js";
+import { wrong } from "../live/states.js";
+import { server } from "../play/source.js";
+import { address, go, open, replace } from "../router.js";
 import { count, many } from "../words.js";
 import { card } from "./card.js";
-import { LEADS, TEXTS, group, leads, list } from "./data.js";
-import { failed } from "./failed.js";
+import { LEADS, TEXTS, group, leads } from "./data.js";
 import { storyRow } from "./stories.js";
 
 const matches = (exhibit, words) => {
@@ -44,26 +45,22 @@ export function galleryView(root, { query }) {
     fill(properties, ["", ...used].map((key) => h("option", { value: key, selected: key === state.leads }, `${key ? leads(key) : "anything"} · ${count(tally("leads", (it) => !key || it.leads === key))}`)));
     const found = exhibits.filter((it) => fits(it));
     say(shown, found.length === exhibits.length ? "" : `${count(found.length)} of ${count(exhibits.length)}`);
-    const cardOf = (exhibit) => {
-      const key = `${exhibit.algorithm}/${exhibit.defect}`;
-      if (!cards.has(key)) cards.set(key, card(exhibit));
-      return cards.get(key);
-    };
+    const cardOf = (exhibit) => cards.get(exhibit) ?? cards.set(exhibit, card(exhibit)).get(exhibit);
     const sections = Object.entries(TEXTS).map(([key, title]) => {
       const own = found.filter((it) => group(it) === key);
       return own.length > 0 && h("section", { "aria-label": title }, h("h2", { class: "group-title" }, /^\d/.test(key) && h("span", { class: "group-number" }, key), title, h("span", { class: "quiet" }, ` ${many(own.length, "error")}`)), h("ul", { class: "cards" }, own.map(cardOf)));
     });
-    fill(groups, sections, found.length === 0 && h("div", { class: "state" }, h("h3", {}, "No error is like that"), h("p", {}, "Choose other filters, or another word."), h("button", { class: "button", onclick: () => (document.getElementById("search") && (document.getElementById("search").value = ""), change({ text: "", leads: "", q: "" })) }, "Show all")));
+    fill(groups, sections, found.length === 0 && h("div", { class: "state" }, h("h3", {}, "No error is like that"), h("p", {}, "Choose other filters, or another word."), h("button", { class: "button", onclick: () => go(address("gallery")) }, "Show all")));
   }
 
   fill(root, h("div", { class: "view gallery" }, h("div", { class: "gallery-top" }, h("h1", {}, "Printed errors"), about), storyRow(), h("div", { class: "filters" }, texts, h("label", { class: "quiet" }, "leads to ", properties), shown), groups));
   fill(groups, h("div", { class: "cards loading" }, Array.from({ length: 6 }, () => h("div", { class: "card panel" }))));
-  list("/player/gallery").then((all) => {
+  server.gallery().then((all) => {
     if (gone) return;
     exhibits = all;
     const mutants = all.filter((it) => it.mutant).length;
     say(about, `${count(all.length - mutants)} places where a text, followed to the letter, goes wrong, and ${count(mutants)} errors that are easy to make. Each opens as a run that shows it, most of them as the shortest one.`);
     draw();
-  }, (error) => !gone && failed(groups, "The gallery is not there", error));
+  }, (error) => !gone && wrong(root, "The gallery is not there", error.message, h("button", { class: "button", onclick: open }, "Try again")));
   return { title: "Gallery", search: (text) => change({ q: text }), query: () => state.q, leave: () => (gone = true) };
 }
