@@ -7,7 +7,7 @@ import { drawAxis, drawBand, drawPaths, lines, sight } from "./time-marks.js";
 
 /** What a picture needs of the style of the page. */
 const KEPT = "fill fill-opacity stroke stroke-width stroke-dasharray stroke-linecap stroke-linejoin stroke-opacity opacity font-size font-weight font-family text-anchor dominant-baseline paint-order transform".split(" ");
-const [MARGIN, HEAD, SHARPER] = [16, 46, 2];
+const [MARGIN, LINE, SHARPER] = [16, 17, 2];
 
 /** A setting in a few words. */
 export function about({ setting: { algorithm, nodes, tokens, groups, defect } }) {
@@ -45,12 +45,24 @@ function freeze(element) {
   return copy;
 }
 
+/** A text in lines of about so many letters. */
+function wrapped(text, most) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    if (lines.at(-1).length + word.length > most) lines.push("");
+    lines[lines.length - 1] += `${word} `;
+  }
+  return lines;
+}
+
 /** The whole file: a ground, a title, the sentence of the step, the picture. */
 function standing(run, drawn, words) {
   const [colours, box] = [tones(), drawn.viewBox.baseVal];
   const inner = freeze(drawn);
-  for (const [name, value] of Object.entries({ x: MARGIN, y: HEAD + MARGIN, width: box.width, height: box.height })) inner.setAttribute(name, value);
-  const [width, height] = [box.width + 2 * MARGIN, box.height + HEAD + 2 * MARGIN];
+  const said = wrapped(run.known(run.at)?.sentence ?? "", box.width / 6.4);
+  const head = MARGIN + 20 + LINE * said.length;
+  for (const [name, value] of Object.entries({ x: MARGIN, y: head + 8, width: box.width, height: box.height })) inner.setAttribute(name, value);
+  const [width, height] = [box.width + 2 * MARGIN, head + 8 + box.height + MARGIN];
   const step = `step ${run.at} of ${run.last}`;
   const line = (y, size, weight, fill, words) => s("text", { x: MARGIN, y, "font-family": getComputedStyle(document.body).fontFamily.replaceAll('"', "'"), "font-size": size, "font-weight": weight, fill }, words);
   return s(
@@ -60,7 +72,7 @@ function standing(run, drawn, words) {
     s("desc", { id: "words" }, words),
     s("rect", { width, height, fill: colours.surface }),
     line(MARGIN + 12, 15, 600, colours.ink, `${about(run)}: ${step}`),
-    line(MARGIN + 33, 12, 400, colours.quiet, run.known(run.at)?.sentence ?? ""),
+    said.map((words, index) => line(MARGIN + 33 + LINE * index, 12, 400, colours.quiet, words)),
     inner,
   );
 }

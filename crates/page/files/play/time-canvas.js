@@ -40,28 +40,20 @@ export function paintPaths(canvas, paths, scale) {
   }
 }
 
-/** The higher a bar, the longer the node was inside in that bin; thin lines for waits, and at the bottom the messages sent. */
+/** The higher a bar, the longer the node was inside in that bin, next to the fullest one; thin lines for waits. */
 export function paintBins(canvas, seen, scale) {
-  const [pen, colours] = [clean(canvas, scale), tones()];
+  const pen = clean(canvas, scale);
+  pen.fillStyle = tones().pine;
   const most = Math.ceil((scale.width - scale.left) / BIN);
   const place = (at) => Math.max(0, Math.min(most, ((at - scale.lo) * scale.step) / BIN));
-  const draw = (marks, high) => {
+  for (const [marks, high, alpha] of [[seen.waits, 2, 0.4], [seen.bars, scale.row * 0.9, 1]]) {
     const rows = new Map([...scale.y.keys()].map((node) => [node, new Float64Array(most)]));
     for (const it of marks) {
       const [begin, end, row] = [place(it.from), place(it.to ?? scale.end), rows.get(it.node)];
       for (let bin = Math.floor(begin); bin < end; bin += 1) row[bin] += Math.min(end, bin + 1) - Math.max(begin, bin);
     }
-    for (const [node, row] of rows) row.forEach((share, bin) => share && pen.fillRect(scale.left + bin * BIN, scale.y.get(node) - (Math.min(1, share) * high) / 2, BIN, Math.min(1, share) * high));
-  };
-  const sent = new Float64Array(most + 1);
-  for (const it of seen.messages) sent[Math.floor(place(it.sent))] += 1;
-  const top = Math.max(...sent);
-  pen.globalAlpha = 0.25;
-  pen.fillStyle = colours.quiet;
-  sent.forEach((many, bin) => pen.fillRect(scale.left + bin * BIN, scale.tall, BIN, (-many / top) * Math.min(28, scale.tall / 4)));
-  pen.fillStyle = colours.pine;
-  pen.globalAlpha = 0.5;
-  draw(seen.waits, 2);
-  pen.globalAlpha = 0.9;
-  draw(seen.bars, scale.row * 0.8);
+    const fullest = Math.max(0.01, ...[...rows.values()].map((row) => Math.max(...row)));
+    pen.globalAlpha = alpha;
+    for (const [node, row] of rows) row.forEach((share, bin) => pen.fillRect(scale.left + bin * BIN, scale.y.get(node) - (share / fullest) * (high / 2), BIN, (share / fullest) * high));
+  }
 }

@@ -143,6 +143,6 @@ export function drawAxis(run, scale) {
   const ten = 10 ** Math.floor(Math.log10(least));
   const size = [1, 2, 5, 10].map((one) => one * ten).find((it) => it >= least);
   const all = [];
-  for (let at = Math.ceil(scale.lo / size) * size; at <= Math.min(scale.hi, run.last); at += size) all.push(s("text", { class: named && at && "step", x: scale.x(at), y: 14 }, named && at ? run.steps[at - 1] : String(at)));
+  for (let at = Math.ceil(scale.lo / size) * size; at <= Math.min(scale.hi, run.last); at += size) all.push(s("text", { class: named && at && "step", x: Math.min(scale.x(at), scale.width - 18), y: 14 }, named && at ? run.steps[at - 1] : String(at)));
   return all;
 }
