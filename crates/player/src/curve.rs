@@ -91,11 +91,16 @@ pub fn curve(request: &CurveRequest, watch: CurveWatch<'_>) -> Result<CurveAnswe
         return Err(Refusal::bounds("runs of a curve", runs, MOST_RUNS));
     }
     let summaries: Vec<OnceLock<Summary>> = points.iter().map(|_| OnceLock::new()).collect();
-    batch::run_each(&points, &|_, _| watch(), &|index, summary| {
-        // Each point is passed on once, so its place is still empty.
-        let _ = summaries[index].set(summary);
-        Ok::<(), SettingError>(())
-    })?;
+    let run = || {
+        batch::run_each(&points, &|_, _| watch(), &|index, summary| {
+            // Each point is passed on once, so its place is still empty.
+            let _ = summaries[index].set(summary);
+            Ok::<(), SettingError>(())
+        })
+    };
+    // On threads of its own: a thread that waits for the rest of one curve must not begin a run of another, longer one.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    batch::on_threads(Some(cores), run)??;
     Ok(CurveAnswer { setting: game.setting.clone(), curves: curves(request, &summaries)? })
 }
 

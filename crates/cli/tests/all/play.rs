@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::cluster::{TOKENWOOD, ended_within, error, kill};
+use crate::cluster::{Cluster, TOKENWOOD, ended_within, error, kill};
 use crate::folder::{Folder, code, text};
 
 const SOON: Duration = Duration::from_secs(20);
@@ -48,19 +48,7 @@ impl Playing {
 
     /// The status and the body of an answer.
     fn send(&self, request: &str, body: &str) -> (u16, String) {
-        let (server, _) = self.place();
-        let mut stream = TcpStream::connect(server).unwrap();
-        stream.set_read_timeout(Some(SOON)).unwrap();
-        let head = format!(
-            "{request} HTTP/1.1\r\nhost: {server}\r\nconnection: close\r\ncontent-type: application/json\r\n\
-             content-length: {}\r\n\r\n",
-            body.len()
-        );
-        stream.write_all((head + body).as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_string())
+        exchange(self.place().0, request, body)
     }
 
     fn json(&self, request: &str, body: &str) -> Value {
@@ -73,6 +61,22 @@ impl Playing {
         kill(signal, self.child.id().into());
         ended_within(&mut self.child, SOON).expect("it ends").code().unwrap()
     }
+}
+
+/// Sends a request to a server. Returns the status and the body of the answer.
+fn exchange(server: &str, request: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(server).unwrap();
+    stream.set_read_timeout(Some(SOON)).unwrap();
+    let head = format!(
+        "{request} HTTP/1.1\r\nhost: {server}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + body).as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_string())
 }
 
 #[test]
@@ -168,6 +172,33 @@ fn play_refuses_what_it_cannot_serve() {
         let (play, check) =
             (folder.run(&format!("play {arguments}")), folder.run(&format!("check {arguments}")));
         assert_eq!(error(&play), error(&check));
+    }
+}
+
+#[test]
+fn a_node_is_told_whether_it_plays() {
+    let folder = Folder::new("node-player");
+    let config = |more: &str| folder.run(&format!("node --id 0 --data data --print-config {more}"));
+    let refused = config("--player on");
+    assert_eq!(code(&refused), 2);
+    assert!(error(&refused).contains("--http"), "{}", error(&refused));
+    for (flags, expected) in [("", "player = \"off\""), ("--player on", "player = \"on\"")] {
+        let printed = text(&config(&format!("--http 127.0.0.1:7720 {flags}")).stdout);
+        assert!(printed.lines().any(|line| line == expected), "{expected}: {printed}");
+        fs::write(folder.0.join("node.toml"), &printed).unwrap();
+        assert_eq!(text(&folder.run("node --print-config --config node.toml").stdout), printed);
+    }
+}
+
+#[test]
+fn the_nodes_of_dev_play() {
+    for processes in [false, true] {
+        let cluster = Cluster::start("dev-player", 1, processes);
+        let door = cluster.ready["nodes"][0]["http"].as_str().unwrap();
+        let (status, body) = exchange(door, "GET /player/about", "");
+        let about: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!((status, &about["cluster"], &about["player"]), (200, &json!(true), &json!(true)));
+        assert_eq!(exchange(door, "POST /player/play", r#"{"algorithm": "ra1"}"#).0, 200);
     }
 }
 

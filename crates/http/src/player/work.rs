@@ -13,8 +13,8 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -72,8 +72,6 @@ struct Telling {
     to: Sender<Part>,
     hung_up: Arc<AtomicBool>,
     runtime: Handle,
-    /// Kept until the work is over, whether the page still listens or not.
-    _place: OwnedSemaphorePermit,
 }
 
 impl Telling {
@@ -99,14 +97,13 @@ impl Telling {
     fn mention(&self, told: Part) {
         _ = self.to.try_send(told);
     }
+}
 
-    /// Tells how it ended.
-    fn end<T: Serialize>(&self, ended: Result<T, ::player::Refusal>) {
-        let told = match ended {
-            Ok(answer) => Telling::event("done", &answer),
-            Err(refusal) => Part::No(refusal.into()),
-        };
-        _ = self.tell(told);
+/// How a piece of work ended.
+fn end<T: Serialize>(ended: Result<T, ::player::Refusal>) -> Part {
+    match ended {
+        Ok(answer) => Telling::event("done", &answer),
+        Err(refusal) => Part::No(refusal.into()),
     }
 }
 
@@ -134,12 +131,21 @@ impl Works {
     }
 
     /// Begins work that takes long.
-    fn long(&self, work: impl FnOnce(&Telling) + Send + 'static) -> Result<(Receiver<Part>, Hangup), No> {
+    fn long(
+        &self,
+        work: impl FnOnce(&Telling) -> Part + Send + 'static,
+    ) -> Result<(Receiver<Part>, Hangup), No> {
         let place = self.long.clone().try_acquire_owned().map_err(|_| No::busy(BUSY))?;
         let (to, told) = channel(EVENTS);
         let hung_up = Arc::new(AtomicBool::new(false));
-        let telling = Telling { to, hung_up: hung_up.clone(), runtime: Handle::current(), _place: place };
-        spawn_blocking(move || work(&telling));
+        let telling = Telling { to, hung_up: hung_up.clone(), runtime: Handle::current() };
+        spawn_blocking(move || {
+            let last = work(&telling);
+            // The place is kept until the work is over, whether the page still listens or not, and is free when the page hears
+            // of that: it may have more to ask.
+            drop(place);
+            _ = telling.tell(last);
+        });
         Ok((told, Hangup(hung_up)))
     }
 
@@ -157,7 +163,7 @@ impl Works {
                 }
                 telling.goes_on()
             };
-            telling.end(::player::find(&request, cores(), &watch));
+            end(::player::find(&request, cores(), &watch))
         })?;
         stream(begun).await
     }
@@ -166,17 +172,15 @@ impl Works {
     pub(crate) async fn compare(&self, request: CompareRequest) -> Result<Response, No> {
         let begun = self.long(move |telling| {
             let mut each = |entry| telling.tell(Telling::event("entry", &entry));
-            let compared = ::player::compare(&request, &mut each);
-            telling.end(compared);
+            end(::player::compare(&request, &mut each))
         })?;
         stream(begun).await
     }
 
     /// Simulates a curve.
     pub(crate) async fn curve(&self, request: CurveRequest) -> Result<Response, No> {
-        let (mut told, _hangup) = self.long(move |telling| {
-            telling.end(::player::curve(&request, &|| telling.goes_on()));
-        })?;
+        let (mut told, _hangup) =
+            self.long(move |telling| end(::player::curve(&request, &|| telling.goes_on())))?;
         match told.recv().await {
             Some(Part::Event(_, json)) => Ok(super::json(json)),
             Some(Part::No(no)) => Err(no),

@@ -159,6 +159,34 @@ async fn every_function_has_an_address() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_becomes_a_file_that_needs_no_server() {
+    let alone = Alone::start(Opened::default()).await;
+    let mut wanted = run();
+    wanted["title"] = json!("</title><script>alert(1)</script>");
+    wanted["at"] = json!(99);
+    let file = alone.send("POST /player/html", &wanted).await;
+    assert_eq!(
+        (file.status, file.header("content-type")),
+        (200, Some("text/html; charset=utf-8")),
+        "{file:?}"
+    );
+    assert_eq!(file.header("content-disposition"), Some("attachment; filename=\"naimi-trehel.html\""));
+    let text = file.body.as_str().unwrap();
+    assert!(text.contains("<title>&lt;/title&gt;&lt;script&gt;") && !text.contains("<script>alert"));
+    let (_, run) = text.split_once("id=\"run\">").unwrap();
+    let run: Value = serde_json::from_str(run.split_once("</script>").unwrap().0).unwrap();
+    assert_eq!((&run["at"], &run["title"]), (&json!(3), &wanted["title"]));
+    assert_eq!(run["entry"]["name"], "naimi-trehel");
+    let numbers: Vec<&Value> = run["states"].as_array().unwrap().iter().map(|state| &state["at"]).collect();
+    assert_eq!(numbers, [0, 1, 2, 3]);
+    assert_eq!(run["states"][3]["can"], json!([]));
+    let long = json!({ "algorithm": "naimi-trehel", "steps": vec!["req1"; 500] });
+    let no = alone.send("POST /player/html", &long).await;
+    assert_eq!((no.status, &no.body["refusal"]["fits"]), (422, &json!(499)), "{no:?}");
+    assert!(no.body["refusal"]["message"].as_str().unwrap().contains("trace file"), "{no:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_takes_long_comes_as_events() {
     let alone = Alone::start(Opened::default()).await;
     let find = json!({ "algorithm": "bulgannawar-vaidya", "nodes": 2, "tokens": 1, "defect": "holding-not-set",
@@ -195,7 +223,7 @@ async fn a_run_that_was_opened_is_there() {
 async fn what_cannot_be_answered_is_refused() {
     let alone = Alone::start(Opened::default()).await;
     let step = json!({ "algorithm": "naimi-trehel", "nodes": 3, "steps": ["req1", "1>0", "exit1"] });
-    for path in ["play", "trace"] {
+    for path in ["play", "trace", "html"] {
         let no = alone.send(&format!("POST /player/{path}"), &step).await;
         let refusal = &no.body["refusal"];
         assert_eq!(
@@ -220,7 +248,7 @@ async fn what_cannot_be_answered_is_refused() {
         br#"{"algorithm": "ra1", "nodes": -1, "count": 1e99, "goal": {"is": "x"}, "over": 1}"#,
         &deep,
     ];
-    for path in ["play", "autorun", "share", "trace", "find", "compare", "curve"] {
+    for path in ["play", "autorun", "share", "trace", "html", "find", "compare", "curve"] {
         for body in bodies {
             let no = alone.send_with(&format!("POST /player/{path}"), &[], body).await;
             assert_eq!(
@@ -281,17 +309,23 @@ async fn two_searches_run_at_once_and_one_whose_page_hangs_up_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_curve_whose_page_hangs_up_ends() {
+async fn a_curve_whose_page_hangs_up_ends_and_does_not_delay_a_short_one() {
     let alone = Alone::start(Opened::default()).await;
     let long = json!({ "algorithm": "lamport", "nodes": 100, "over": "rate", "values": [1], "measures": [],
         "load": { "entries": 1_000_000 }, "seeds": 1 });
-    let both = [
-        alone.begin("POST /player/curve", &[], long.to_string().as_bytes()).await,
-        alone.begin("POST /player/curve", &[], long.to_string().as_bytes()).await,
-    ];
-    let short = json!({ "algorithm": "ra1", "over": "rate", "values": [1], "measures": [] });
-    until!(alone.send("POST /player/curve", &short).await.status == 503);
-    drop(both);
+    let long = long.to_string();
+    let short = json!({ "algorithm": "ra1", "over": "rate", "values": [0.1, 1], "measures": [] });
+    let first = alone.begin("POST /player/curve", &[], long.as_bytes()).await;
+    for _ in 0..10 {
+        assert_eq!(alone.send("POST /player/curve", &short).await.status, 200);
+    }
+    // A long one that comes while a short one has the second place is refused.
+    let mut others = Vec::new();
+    until!({
+        others.push(alone.begin("POST /player/curve", &[], long.as_bytes()).await);
+        alone.send("POST /player/curve", &short).await.status == 503
+    });
+    drop((first, others));
     until!(alone.send("POST /player/curve", &short).await.status == 200);
 }
 
