@@ -56,7 +56,7 @@ export function menu(anchor, title, items) {
     const buttons = [...list.querySelectorAll("button")];
     buttons[(buttons.indexOf(document.activeElement) + by + buttons.length) % buttons.length].focus();
   });
-  document.body.append(list);
+  (document.getElementById("main") ?? document.body).append(list);
   open = list;
   list.showPopover();
   const [at, size] = [anchor.getBoundingClientRect(), list.getBoundingClientRect()];
@@ -80,17 +80,17 @@ export function pick(run, act, anchor) {
 /** An act as a button, with a second one beside it where there is something to pick. */
 export function button(run, act, { small = false, words = label(run, act) } = {}) {
   const kind = `button ${small ? "small" : ""} ${act.tolerated ? "" : "beyond"}`;
-  const said = `${act.text}${act.tolerated ? "" : `; ${BEYOND}`}`;
+  const said = `${words}: ${act.text}${act.tolerated ? "" : `; ${BEYOND}`}`;
   const main = h("button", { class: kind, title: `${said} (${act.step})`, "aria-label": said, "data-step": act.step, onclick: () => run.act(act.variants.length === 1 ? act.variants[0].step : act.step) }, words);
   if (act.variants.length < 2) return main;
-  const more = h("button", { class: `${kind} more`, "aria-label": `${act.text}: choose what it picks`, title: "choose what it picks", "aria-haspopup": "menu", onclick: () => menu(more, act.text, variants(run, act)) }, "▾");
+  const more = h("button", { class: `${kind} more`, "aria-label": `▾ ${act.text}: choose what it picks`, title: "choose what it picks", "aria-haspopup": "menu", onclick: () => menu(more, act.text, variants(run, act)) }, "▾");
   return h("span", { class: "split" }, main, more);
 }
 
 /** Several acts of a kind behind one button. */
 export function several(run, list, words, small) {
   if (list.length === 1) return button(run, list[0], { small, words: small ? words : label(run, list[0]) });
-  const more = h("button", { class: `button ${small ? "small" : ""}`, "aria-haspopup": "menu", "aria-label": `${words} of node ${list[0].node}`, "data-step": list[0].step, onclick: () => menu(more, `${words}, node ${list[0].node}`, list.flatMap((act) => (act.variants.length > 1 ? variants(run, act) : [{ words: label(run, act), more: act.step, beyond: !act.tolerated, call: () => run.act(act.variants[0]?.step ?? act.step) }]))) }, `${words} ▾`);
+  const more = h("button", { class: `button has-menu ${small ? "small" : ""}`, "aria-haspopup": "menu", "aria-label": `${words} of node ${list[0].node}`, "data-step": list[0].step, onclick: () => menu(more, `${words}, node ${list[0].node}`, list.flatMap((act) => (act.variants.length > 1 ? variants(run, act) : [{ words: label(run, act), more: act.step, beyond: !act.tolerated, call: () => run.act(act.variants[0]?.step ?? act.step) }]))) }, words);
   return more;
 }
 

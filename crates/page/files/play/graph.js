@@ -21,7 +21,7 @@ function along(curve, share) {
 }
 
 export class Graph {
-  #motion = new Motion();
+  #motion = new Motion((moving) => this.svg.toggleAttribute("data-moving", moving));
   #shown = null;
   #size = [516, 384];
   #layout = null;
@@ -237,7 +237,7 @@ export class Graph {
       }
       put(element, along(place.curve, place.share));
       const can_it = can.has(it.id) && this.run.canAct;
-      set(element, { class: `message ${it.token !== null ? "token busy" : ""} ${toneOf(it)} ${this.run.message === it.id ? "chosen" : ""} ${can_it ? "" : "behind"}`, "aria-label": `${can_it ? "Deliver " : ""}${it.text} from ${it.from} to ${it.to}`, "aria-disabled": String(!can_it) });
+      set(element, { class: `message ${it.token !== null ? "token busy" : ""} ${toneOf(it)} ${this.run.message === it.id ? "chosen" : ""} ${can_it ? "" : "behind"}`, "aria-label": `${words ? `${words}: ` : ""}${can_it ? "Deliver " : ""}${it.text} from ${it.from} to ${it.to}`, "aria-disabled": String(!can_it) });
     });
   }
 
@@ -259,13 +259,14 @@ export class Graph {
     const [width, height] = this.#size;
     const entry = this.run.catalogueEntry;
     keyed(this.layers.spots, state.nodes.map((node, number) => ({ node, number })), (it) => it.number, ({ number }) => {
-      const spot = s("g", { role: "button", tabindex: 0, "data-node": number, onclick: () => this.on.node(number), onkeydown: (event) => event.key === "Enter" && this.on.node(number) }, s("circle", { class: "around" }), s("circle", { class: "disc" }), s("path", { class: "slash" }), s("text", { class: "number" }, String(number)), s("g", { class: "pips" }), s("text", { class: "label" }));
+      const spot = s("g", { role: "button", tabindex: 0, "data-node": number, onclick: () => this.on.node(number), onkeydown: (event) => event.key === "Enter" && this.on.node(number) }, s("circle", { class: "around" }), s("circle", { class: "disc" }), s("path", { class: "slash" }), s("text", { class: "number" }, String(number)), " ", s("g", { class: "pips" }), s("text", { class: "label" }));
       return spot;
     }, (spot, { node, number }) => {
       const [around, disc, slash, text, pips, label] = spot.children;
       const is = { inside: "in", waits: "waits", crashed: "crashed" }[node.is] ?? "out";
       const bad = wrong(state) && node.is === "inside" && this.run.violated;
-      set(spot, { class: `spot ${is} ${is === "in" || is === "waits" ? toneClass(entry, node) : ""} ${this.run.chosen === number ? "chosen" : ""} ${bad ? "bad" : ""}`, "aria-label": node.words, "aria-pressed": String(this.run.chosen === number) });
+      const words = bad ? "" : does(this.run, node);
+      set(spot, { class: `spot ${is} ${is === "in" || is === "waits" ? toneClass(entry, node) : ""} ${this.run.chosen === number ? "chosen" : ""} ${bad ? "bad" : ""}`, "aria-label": `${number}${words ? ` ${words}` : ""}: ${node.words}`, "aria-pressed": String(this.run.chosen === number) });
       put(spot, at[number]);
       set(around, { r: r + 5 });
       set(disc, { r });
@@ -275,7 +276,6 @@ export class Graph {
       fill(pips, many ? this.#pips(node, r) : []);
       const place = labelPlace(at[number], r, width, height);
       set(label, { x: place.x, y: place.y, class: `label ${place.anchor} ${node.is === "inside" ? "strong" : ""} ${state.nodes.length > LABELS_UP_TO ? "on-focus" : ""}` });
-      const words = bad ? "" : does(this.run, node);
       if (label.textContent !== words) label.textContent = words;
     });
   }

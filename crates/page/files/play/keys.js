@@ -4,7 +4,6 @@ import { announce } from "../dom.js";
 import { byKey, toMessage } from "./acts.js";
 import { branchesView } from "./branches.js";
 import { exportView } from "./export.js";
-import { findView } from "./find.js";
 import { shareView } from "./share.js";
 
 /** [{name, words, call}]: names as keys.js has them. Those without words are second names. */
@@ -45,7 +44,7 @@ export function playerKeys(player) {
     key("U", "duplicate it", message("duplicate")),
   ] : [];
   const online = player.offline ? [] : [
-    key("F", "find a state", () => void findView(run)),
+    key("F", "find a state", () => player.find()),
     key("B", "branches of this run", () => void branchesView(run)),
     key("S", "share", () => void shareView(run)),
     key("X", "export", () => void exportView(run)),

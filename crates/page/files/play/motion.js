@@ -34,10 +34,16 @@ export class Motion {
   #moves = new Map();
   #frame = 0;
 
+  /** `moves` is told whether something moves. */
+  constructor(moves) {
+    this.moves = moves;
+  }
+
   /** Calls `draw` with 0 to 1 for so long, and `done` at the end. */
   start(ms, ease, draw, done) {
     const move = { begun: performance.now(), ms, ease, draw, done };
     this.#moves.set(move, move);
+    this.moves(true);
     draw(0);
     this.#frame ||= requestAnimationFrame((now) => this.#step(now));
   }
@@ -47,14 +53,11 @@ export class Motion {
     for (let round = 0; round < 4 && this.#moves.size; round += 1) for (const move of [...this.#moves.values()]) this.#end(move);
   }
 
-  get moving() {
-    return this.#moves.size > 0;
-  }
-
   #end(move) {
     this.#moves.delete(move);
     move.draw(1);
     move.done?.();
+    if (!this.#moves.size) this.moves(false);
   }
 
   #step(now) {

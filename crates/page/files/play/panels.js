@@ -18,7 +18,7 @@ export class Nodes {
     this.head = h("tr", {});
     this.body = h("tbody", {});
     this.chosen = h("div", { class: "chosen-node" });
-    this.element = panel("of-nodes", "Nodes", h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Nodes" }, h("table", {}, h("thead", {}, this.head), this.body)), this.chosen);
+    this.element = panel("of-nodes", "Nodes", h("div", { class: "scroll", tabindex: 0 }, h("table", {}, h("thead", {}, this.head), this.body)), this.chosen);
   }
 
   update(state) {
@@ -87,7 +87,7 @@ export class Flight {
   constructor(run) {
     this.run = run;
     this.list = h("ol", { class: "flights" });
-    this.element = panel("in-flight", "In flight", h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Messages in flight" }, this.list));
+    this.element = panel("in-flight", "In flight", h("div", { class: "scroll", tabindex: 0 }, this.list));
     this.told = this.element.querySelector("p");
   }
 
@@ -118,7 +118,7 @@ export class Rules {
   constructor(run) {
     this.run = run;
     this.list = h("ol", { class: "rule-list" });
-    this.element = panel("of-rules", "Rules", h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Rules" }, this.list));
+    this.element = panel("of-rules", "Rules", h("div", { class: "scroll", tabindex: 0 }, this.list));
     this.told = this.element.querySelector("p");
     this.open = new Set();
   }
@@ -162,7 +162,7 @@ export class Properties {
     this.bad = h("div", { class: "bad-list" });
     this.list = h("ul", { class: "verdicts" });
     this.seen = h("div", { class: "seen" });
-    this.element = panel("of-properties", "Properties", h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Properties" }, this.bad, this.list), this.seen);
+    this.element = panel("of-properties", "Properties", h("div", { class: "scroll", tabindex: 0 }, this.bad, this.list), this.seen);
     this.told = this.element.querySelector("p");
   }
 

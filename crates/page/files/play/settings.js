@@ -106,7 +106,7 @@ export class Settings {
 
   #popover(name, words, kind, content, opened) {
     const box = h("div", { class: `menu ${kind}`, popover: "auto", id: `menu-${kind}`, role: "dialog", "aria-label": name }, content);
-    const button = h("button", { class: `button choice-button ${kind}`, name: `open-${kind}`, "aria-haspopup": "dialog", "aria-label": name, onclick: () => {
+    const button = h("button", { class: `button choice-button ${kind}`, name: `open-${kind}`, "aria-haspopup": "dialog", "aria-label": kind === "algorithms" ? name : null, title: name, onclick: () => {
       box.showPopover();
       const [at, size] = [button.getBoundingClientRect(), box.getBoundingClientRect()];
       box.style.left = `${Math.max(8, Math.min(at.left, innerWidth - size.width - 8))}px`;

@@ -57,10 +57,10 @@ class Player {
     this.counts = h("dl", { class: "counts" });
     this.problem = h("div", { class: "problem", hidden: true });
     this.right = h("div", { class: "acts-row right-acts", hidden: true }, h("button", { class: "button", onclick: () => this.seeItRight() }, "See it right"), !offline && h("a", { class: "button", href: "/ui/gallery" }, "Gallery"));
-    const tools = offline ? [] : [act("Find…", "find", () => findView(run), "F"), act("Share", "share", () => shareView(run), "S"), act("Export", "export", () => exportView(run), "X")];
+    const tools = offline ? [] : [act("Find…", "find", () => this.find(), "F"), act("Share", "share", () => shareView(run), "S"), act("Export", "export", () => exportView(run), "X")];
     if (this.settings) fill(this.settings.acts, h("button", { class: "button", title: "Begin again with no steps; this run stays under branches", onclick: () => this.change(run.setting, false) }, "New run"), tools);
     this.tabs = h("div", { class: "player-tabs", role: "tablist", "aria-label": "Panels" }, TABS.map(([name, words]) => h("button", { role: "tab", "data-tab": name, "aria-selected": String(name === "time"), onclick: () => this.tab(name) }, words)));
-    this.header = h("header", { class: "player-head" }, !offline && h("a", { class: "round back-link", href: "/ui/gallery", "aria-label": "All runs" }, icon("left", 18)), h("div", {}, this.title, this.facts), !offline && [h("button", { class: "round", "aria-label": "Find a state", onclick: () => findView(run) }, icon("find", 18)), h("button", { class: "round", "aria-label": "Share", onclick: () => shareView(run) }, icon("share", 18)), h("button", { class: "round", "aria-label": "Setting", "aria-expanded": "false", onclick: (event) => this.openSettings(event.currentTarget) }, icon("more", 18))]);
+    this.header = h("header", { class: "player-head" }, !offline && h("a", { class: "round back-link", href: "/ui/gallery", "aria-label": "All runs" }, icon("left", 18)), h("div", {}, this.title, this.facts), !offline && [h("button", { class: "round", "aria-label": "Find a state", onclick: () => this.find() }, icon("find", 18)), h("button", { class: "round", "aria-label": "Share", onclick: () => shareView(run) }, icon("share", 18)), h("button", { class: "round", "aria-label": "Setting", "aria-expanded": "false", onclick: (event) => this.openSettings(event.currentTarget) }, icon("more", 18))]);
     this.oneLine = h("section", { class: "panel stage-rule", "aria-label": "The rule that ran" });
     this.element = h(
       "div",
@@ -139,6 +139,10 @@ class Player {
   async watch(exhibit) {
     this.notice = null;
     if (await this.run.load(exhibit.setting, exhibit.steps, 0)) this.run.play();
+  }
+
+  find() {
+    findView(this.run, (text) => this.tell(text));
   }
 
   /** A line that is no refusal. */

@@ -1,0 +1,295 @@
+// The player in a real browser: a teacher's ten minutes, every control, back and forth, links, and many algorithms.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { LONG, Stage, inaccessible, until } from "./stage.mjs";
+
+let stage;
+let page;
+
+const text = (selector) => page.locator(selector).first().innerText();
+const button = (name, more = {}) => page.getByRole("button", { name, exact: true, ...more });
+const row = (node) => page.locator(".of-nodes tbody tr").nth(node);
+const act = (node, word) => row(node).getByRole("button", { name: new RegExp(`^${word}`) }).first();
+const at = async () => Number(await page.locator(".step-input").inputValue());
+const stands = (step) => until(`step ${step}`, async () => (await at()) === step);
+const fine = async () => {
+  assert.deepEqual(page.wrongs, []);
+  assert.deepEqual(await inaccessible(page), []);
+};
+const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+
+async function open(where, options) {
+  await page?.close();
+  page = await stage.page(where, options);
+}
+
+/** Opens a view of the player, and waits until its run is there. */
+async function play(where, options) {
+  await open(where, options);
+  await page.locator("svg.graph .spot").first().waitFor();
+}
+
+/** All that a state shows, as text. */
+const picture = () => page.evaluate(() => [".of-nodes tbody", ".flights", ".rule-list .ran", ".verdicts", ".sentence-text", ".counts"].map((it) => document.querySelector(it)?.textContent ?? "").concat([...document.querySelectorAll("svg.graph .spot, svg.graph .message")].map((it) => `${it.getAttribute("class")} ${it.getAttribute("aria-label")}`)).join("\n"));
+
+/** The picture of the state where the run stands: nothing moves any more. */
+async function settled(step) {
+  await stands(step);
+  let last = "";
+  return until("the picture rests", async () => {
+    const [had, now] = [last, await picture()];
+    last = now;
+    return had === now && (await page.locator("svg.graph[data-moving]").count()) === 0 && now;
+  });
+}
+
+before(async () => {
+  stage = await Stage.play();
+  await stage.browse();
+}, { timeout: LONG });
+
+after(() => stage?.end(), { timeout: LONG });
+
+test("a teacher's ten minutes: contend, a request is modified, break it, share it", { timeout: 2 * LONG }, async () => {
+  await play("/ui/play/bulgannawar-vaidya?n=3&k=2&seed=7");
+  await page.getByText("This is the start.").waitFor();
+  for (const node of [0, 1, 2]) await act(node, "Request").waitFor();
+  await fine();
+  // Three nodes contend.
+  await act(0, "Request").click();
+  await stands(1);
+  await act(1, "Request").click();
+  await stands(2);
+  await act(2, "Request").click();
+  await stands(3);
+  await row(2).getByText("waits").waitFor();
+  assert.equal(await page.locator("svg.graph .spot.in").count(), 2);
+  // The message is delivered by a click on it, in the graph and in the list.
+  await page.locator("svg.graph .message").first().click();
+  await stands(4);
+  await act(0, "Exit").click();
+  await stands(5);
+  await act(1, "Exit").click();
+  await stands(6);
+  await page.locator(".flights").getByRole("button", { name: /^Deliver/ }).first().click();
+  await stands(7);
+  assert.match(await text(".rule-list .ran"), /TOKEN/);
+  await fine();
+  // It goes on by itself until a request was modified: the page says so.
+  await until("a request was modified", async () => {
+    if (/turned into one for another token/.test(await text(".seen").catch(() => ""))) return true;
+    await button("Run on 20").click();
+    return false;
+  });
+  // The error of the paper.
+  await page.locator("select[name=defect]").selectOption("holding-not-set");
+  await page.getByText("set 'holding' whenever the client enters").waitFor();
+  await button("Watch it fail").click();
+  await page.locator(".of-properties.violated").getByText("2 inside, 1 allowed").waitFor();
+  assert.match(await text(".sentence-text"), /at-most-k-inside/);
+  await page.locator("svg.graph .wrong .tag").waitFor();
+  await fine();
+  // The link has it all.
+  await until("the address is the run's", () => /defect=holding-not-set.*at=4.*#r=/.test(page.url()));
+  const [where, shown] = [new URL(page.url()), await settled(4)];
+  await play(where.pathname + where.search + where.hash);
+  assert.equal(await settled(4), shown, "a shared link gives the same run");
+  await button("See it right").first().click();
+  await until("the defect is gone", () => !/defect=/.test(page.url()));
+  assert.equal(await page.locator(".of-properties.violated").count(), 0);
+});
+
+test("back and forth give the same states, and the past branches", { timeout: LONG }, async () => {
+  await play("/ui/play/bulgannawar-vaidya?n=5&k=2&seed=3");
+  await button("Run on 20").click();
+  await stands(20);
+  await button("Run on 20").click();
+  await stands(40);
+  const seen = new Map();
+  for (let step = 40; step >= 30; step -= 1) {
+    seen.set(step, await settled(step));
+    await button("Back").click();
+  }
+  await stands(29);
+  for (let step = 30; step <= 40; step += 1) {
+    await button("Step").click();
+    assert.equal(await settled(step), seen.get(step), `state ${step}`);
+  }
+  // Keys do the same.
+  await page.locator("h1").first().evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("Home");
+  await stands(0);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press(".");
+  await page.keyboard.press("PageDown");
+  await stands(3);
+  await page.keyboard.press("ArrowLeft");
+  await stands(2);
+  await page.keyboard.press("Shift+ArrowRight");
+  await until("an entry", async () => (await at()) > 2);
+  await page.keyboard.press("End");
+  await stands(40);
+  await page.keyboard.press("G");
+  await page.keyboard.type("12");
+  await page.keyboard.press("Enter");
+  assert.equal(await settled(12).then((now) => now.length > 0), true);
+  // Another step in the past: the old future is kept.
+  const can = page.locator(".of-nodes tbody button[data-step]");
+  const future = await (await fetch(`${stage.door}/player/open`, { method: "POST", body: new URL(page.url()).hash.slice(3) })).json();
+  const steps = await can.evaluateAll((all) => all.map((it) => it.dataset.step));
+  const other = steps.findIndex((step) => !future.steps[12].startsWith(step));
+  await can.nth(other).click();
+  await stands(13);
+  await page.getByText("of 13").waitFor();
+  await page.getByText("1 branch").waitFor();
+  await fine();
+});
+
+test("nodes crash and restart, messages are lost and doubled, timers expire", { timeout: LONG }, async () => {
+  await play("/ui/play/suzuki-kasami?n=4");
+  await page.locator('svg.graph [data-node="1"]').click();
+  await page.locator(".chosen-node").getByRole("button", { name: /^Request/ }).click();
+  await stands(1);
+  await page.getByText("3 messages").waitFor();
+  await page.locator(".flights li").first().getByRole("button", { name: /^More/ }).click();
+  await page.getByRole("menuitem", { name: /^Duplicate/ }).click();
+  await page.getByText("4 messages").waitFor();
+  await page.locator(".flights li").first().getByRole("button", { name: /^More/ }).click();
+  assert.match(await text(".menu[role=menu]"), /beyond what it claims to bear/);
+  await fine();
+  await page.getByRole("menuitem", { name: /^Lose/ }).click();
+  await until("a message is lost", async () => /^lose/.test(await text(".step-chip")));
+  await page.locator(".chosen-node").getByRole("button", { name: /^Crash/ }).click();
+  await page.locator("svg.graph .spot.crashed").waitFor();
+  await fine();
+  await page.locator(".chosen-node").getByRole("button", { name: /^Restart/ }).click();
+  await until("it is up again", async () => (await page.locator("svg.graph .spot.crashed").count()) === 0);
+  // The same by keys.
+  await page.locator(".sentence-text").click();
+  await page.keyboard.press("2");
+  await page.keyboard.press("C");
+  await page.locator("svg.graph .spot.crashed").waitFor();
+  await page.keyboard.press("J");
+  const had = await at();
+  await page.keyboard.press("D");
+  await until("a message is delivered", async () => (await at()) === had + 1);
+  await page.keyboard.press("?");
+  await page.getByRole("dialog").getByText("deliver the chosen message").waitFor();
+  await page.keyboard.press("Escape");
+  assert.deepEqual(page.wrongs, []);
+});
+
+test("a run plays by itself, pauses, and is faster", { timeout: LONG }, async () => {
+  await play("/ui/play/naimi-trehel?n=5");
+  await page.getByLabel("Speed", { exact: true }).selectOption("32");
+  await button("Play").click();
+  await until("it plays", async () => (await at()) > 30);
+  await button("Pause").click();
+  const stood = await at();
+  await new Promise((done) => setTimeout(done, 400));
+  assert.ok((await at()) - stood <= 1, "a pause is a pause");
+  await page.locator(".sentence-text").click();
+  await page.keyboard.press("-");
+  assert.equal(await page.getByLabel("Speed", { exact: true }).inputValue(), "16");
+  await page.keyboard.press("Space");
+  await button("Pause").waitFor();
+  await page.keyboard.press("Space");
+  await button("Play").waitFor();
+  await fine();
+});
+
+test("every setting acts, and every algorithm is drawn", { timeout: 4 * LONG }, async () => {
+  await play("/ui/play/bulgannawar-vaidya");
+  await page.getByLabel("nodes", { exact: true }).fill("13");
+  await page.getByLabel("nodes", { exact: true }).press("Enter");
+  await until("13 nodes", async () => (await page.locator("svg.graph .spot").count()) === 13);
+  await page.getByLabel("tokens", { exact: true }).fill("3");
+  await page.getByLabel("tokens", { exact: true }).press("Enter");
+  await until("3 tokens", async () => (await page.locator("svg.graph .tokens .token").count()) === 3);
+  await page.locator("select[name=option-choose]").selectOption("fair-share");
+  await page.locator("select[name=links]").selectOption("any");
+  await until("the address says so", () => /n=13&k=3&set=choose%3Afair-share&links=any/.test(page.url()));
+  await page.getByRole("button", { name: "more, ", exact: false }).or(button("more")).first().click();
+  await page.getByLabel("seed", { exact: true }).fill("42");
+  await page.getByLabel("seed", { exact: true }).press("Enter");
+  await until("the seed is in the address", () => /seed=42/.test(page.url()));
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Algorithm: bulgannawar-vaidya" }).click();
+  await page.getByRole("searchbox", { name: "Find an algorithm" }).fill("maekawa");
+  await fine();
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/ui/play/maekawa**");
+  const catalogue = await (await fetch(`${stage.door}/player/catalogue`)).json();
+  for (const { name } of catalogue) {
+    await play(`/ui/play/${name}`);
+    await button("Run on 20").click();
+    await until(`${name} runs`, async () => (await at()) > 0);
+    assert.equal(await page.locator(".of-nodes tbody tr").count(), await page.locator("svg.graph .spot").count());
+    assert.ok((await page.locator(".rule-list li").count()) > 0, `${name} has rules`);
+    assert.deepEqual(page.wrongs, [], name);
+  }
+  for (const size of ["forest?n=2&k=1&clients=2", "bulgannawar-vaidya?n=50&k=5", "rooms?n=8&groups=3"]) {
+    await play(`/ui/play/${size}`);
+    await button("Run on 20").click();
+    await stands(20);
+    await fine();
+  }
+});
+
+test("a story has captions, and an address of nowhere a way on", { timeout: LONG }, async () => {
+  await play("/ui/story/thesis-fig-1");
+  await page.getByText("Four sites and one token").first().waitFor();
+  await button("Go on").click();
+  await until("a caption", async () => /^[1-9]/.test(await text(".story-acts .quiet")));
+  await fine();
+  await open("/ui/story/none-such");
+  await page.getByText("There is no such story").waitFor();
+  // A link that no longer fits says up to which step it does.
+  const { run } = await (await fetch(`${stage.door}/player/share`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ algorithm: "naimi-trehel", nodes: 3, seed: 7, steps: ["req1", "1>0", "exit1"] }) })).json();
+  await open(`/ui/play/naimi-trehel?n=3#r=${run}`);
+  await page.getByText("This run cannot be replayed.").waitFor();
+  await button("Open it up to step 2").click();
+  await stands(2);
+  // The refusal is the only error that the console tells of.
+  assert.deepEqual(page.wrongs.filter((wrong) => !/status of 422/.test(wrong)), []);
+});
+
+test("dark colours, a phone, a tablet and a projector", { timeout: 2 * LONG }, async () => {
+  await play("/ui/play/bulgannawar-vaidya?seed=3", { dark: true });
+  await button("Run on 20").click();
+  await stands(20);
+  await fine();
+  const where = await until("the run is in the address", () => /#r=/.test(page.url()) && new URL(page.url()));
+  const link = where.pathname + where.search + where.hash;
+  await play(link, { width: 390, height: 844 });
+  assert.ok(await fits(), "nothing is cut off");
+  await fine();
+  for (const tab of ["Flight", "Nodes", "Rules", "Holds", "Time"]) {
+    await page.getByRole("tab", { name: new RegExp(`^${tab}`) }).click();
+    assert.ok(await fits(), `${tab} fits`);
+    await fine();
+  }
+  await button("Setting").click();
+  await page.getByLabel("nodes", { exact: true }).waitFor();
+  assert.ok(await fits(), "the setting fits");
+  await play(link, { width: 900, height: 800 });
+  await page.getByRole("tab", { name: /^Rules/ }).click();
+  await page.locator(".of-rules").waitFor();
+  assert.ok(await fits(), "a tablet fits");
+  await fine();
+  await play(link, { width: 1920, height: 1080 });
+  await page.keyboard.press("p");
+  await page.getByText("7 properties hold in this state").waitFor();
+  await page.keyboard.press("PageUp");
+  await fine();
+  await page.keyboard.press("Escape");
+  await page.locator(".settings").waitFor();
+  // Without motion, what changed is marked instead.
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  await page.locator("svg.graph .spot.changed").first().waitFor();
+  assert.deepEqual(page.wrongs, []);
+});
