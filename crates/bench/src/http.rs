@@ -262,10 +262,10 @@ impl Http {
 
 /// An answer, if all of it is there.
 fn whole_answer(bytes: &[u8]) -> Option<Answer> {
-    let text = String::from_utf8_lossy(bytes);
-    let (head, body) = text.split_once("\r\n\r\n")?;
-    let length: Option<usize> =
-        head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    (body.len() >= length.unwrap_or(0)).then(|| Answer { status, body: body.to_string() })
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let (head, body) = (std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 4..]);
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let status = head.get(9..12)?.parse().ok()?;
+    (body.len() >= length.unwrap_or(0))
+        .then(|| Answer { status, body: String::from_utf8_lossy(body).into_owned() })
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderValue;
 use axum::http::header::{AUTHORIZATION, USER_AGENT};
 use axum::http::request::Parts;
 use security::Identity;
@@ -12,12 +13,20 @@ use service::label::Label;
 
 use crate::problem::{NO_TOKEN, Problem};
 
-/// The other end of a connection.
-#[derive(Clone, Debug)]
+/// The other end of a connection, with what every request of it says again.
+#[derive(Debug)]
 pub(crate) struct Origin {
-    pub(crate) address: SocketAddr,
+    /// The address, as `host:port`, and the host alone.
+    address: String,
+    host: String,
     /// Who it is by its certificate.
-    pub(crate) identity: Option<Arc<Identity>>,
+    identity: Option<Identity>,
+}
+
+impl Origin {
+    pub(crate) fn new(address: SocketAddr, identity: Option<Identity>) -> Arc<Origin> {
+        Arc::new(Origin { address: address.to_string(), host: address.ip().to_string(), identity })
+    }
 }
 
 /// The caller of a request.
@@ -25,14 +34,21 @@ pub(crate) struct Origin {
 pub(crate) struct Caller {
     pub(crate) caller: auth::Caller,
     pub(crate) token: Option<Secret>,
-    /// Who the client is, if it says no more.
-    label: Label,
+    origin: Arc<Origin>,
+    /// The program, as it calls itself.
+    agent: Option<HeaderValue>,
 }
 
 impl Caller {
     /// Who the client is, with what it says itself.
     pub(crate) fn label(&self, text: Option<&str>) -> Label {
-        Label { text: text.unwrap_or_default().to_string(), ..self.label.clone() }
+        let agent = self.agent.as_ref().and_then(|agent| agent.to_str().ok()).unwrap_or("http");
+        Label {
+            host: self.origin.host.clone(),
+            command: Label::part(agent),
+            text: text.unwrap_or_default().to_string(),
+            ..Label::default()
+        }
     }
 }
 
@@ -40,7 +56,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, Problem> {
-        let origin = parts.extensions.get::<Origin>().cloned();
+        let origin = parts.extensions.get::<Arc<Origin>>().cloned();
         let origin = origin.ok_or_else(|| Problem::unavailable("the connection has no address"))?;
         let token = match parts.headers.get(AUTHORIZATION) {
             None => None,
@@ -50,10 +66,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
                 Some(secret.ok_or_else(|| Problem::new(&NO_TOKEN, "the header has to be 'Authorization: Bearer TOKEN', and a token has 64 hexadecimal digits"))?)
             }
         };
-        let evidence = node::evidence(origin.identity.as_deref(), token.clone());
-        let agent = parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or("http");
-        let label =
-            Label { host: origin.address.ip().to_string(), command: Label::part(agent), ..Label::default() };
-        Ok(Caller { caller: auth::Caller::new(origin.address.to_string(), &evidence), token, label })
+        let evidence = node::evidence(origin.identity.as_ref(), token.clone());
+        let caller = auth::Caller::new(origin.address.clone(), &evidence);
+        Ok(Caller { caller, token, origin, agent: parts.headers.get(USER_AGENT).cloned() })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use node::Host;
+use node::{Begun, Host};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use service::client::promised_until;
@@ -119,28 +119,36 @@ pub(crate) async fn take(
 ) -> Result<Granted, Problem> {
     let ttl = options.ttl.map_or(USUAL_TTL, |Length(ttl)| ttl);
     let (definition, want) = options.wanted()?;
-    let mut attempt = Attempt { talk: Talk::begin(host, caller.caller.clone()), session: None };
-    attempt.talk.say(ToNode::Open { ttl, label: Some(caller.label(options.label.as_deref())) });
-    let opened = attempt.talk.hear(|frame| match frame {
-        ToClient::Opened { session, key, promise } => Some(Ok((SessionHandle { id: session, key }, promise))),
-        ToClient::NotOpened(refusal) => Some(Err(refusal)),
-        _ => None,
-    });
-    let (session, promise) = opened.await??;
-    attempt.session = Some(session);
-    let (opened, mut left) = (Instant::now(), Left::new(&promise, came));
     let ask =
         Acquire { request: 1, name: name.into(), definition, want: want.clone(), timeout: options.timeout() };
-    attempt.talk.say(ToNode::Acquire { session, ask });
-    let grant = attempt.wait(session, ttl).await?;
-    // A request that did not wait has nearly all of what its session was promised. One that did may have waited for longer.
-    if opened.elapsed() > NOT_WAITED {
-        attempt.talk.say(ToNode::KeepAlive { session, sequence: 0, settled: 1 });
-        left = Left::new(&attempt.talk.hear(kept).await??, came);
-    }
-    attempt.session = None;
+    let label = Some(caller.label(options.label.as_deref()));
+    let Begun { session, promise, outcome } = host.begin_request(caller.caller.clone(), (ttl, label), ask)?;
+    let mut left = Left::new(&promise, came);
+    let grant = match outcome {
+        Ok(outcome) => granted_or_refused(outcome)?,
+        Err((line, heard)) => {
+            let mut attempt = Attempt { talk: Talk { line, heard }, session: Some(session) };
+            let began = Instant::now();
+            let grant = attempt.wait(session, ttl).await?;
+            // A request that did not wait has nearly all of what its session was promised. One that did may have waited for longer.
+            if began.elapsed() > NOT_WAITED {
+                attempt.talk.say(ToNode::KeepAlive { session, sequence: 0, settled: 1 });
+                left = Left::new(&attempt.talk.hear(kept).await??, came);
+            }
+            attempt.session = None;
+            grant
+        }
+    };
     let detached = Detached::new(host.clients(), session, 1, grant.fence);
     Ok(granted(name, &detached, (&grant, &want), ttl, left))
+}
+
+fn granted_or_refused(outcome: RequestOutcome) -> Result<Grant, Problem> {
+    match outcome {
+        RequestOutcome::Granted(grant) => Ok(grant),
+        RequestOutcome::Refused(refusal) => Err(refusal.into()),
+        RequestOutcome::Revoked => Err(Refusal::ForceReleased.into()),
+    }
 }
 
 /// What a client is told of its grant.
@@ -187,6 +195,8 @@ impl Attempt {
         let mut sequence = 0;
         loop {
             let frame = tokio::select! {
+                // An answer that is there needs no timer.
+                biased;
                 frame = self.talk.heard.next() => frame.ok_or_else(stopped)?,
                 _ = beat.tick() => {
                     sequence += 1;
@@ -195,13 +205,7 @@ impl Attempt {
                 }
             };
             match frame {
-                ToClient::Reply(Reply { outcome: RequestOutcome::Granted(grant), .. }) => return Ok(grant),
-                ToClient::Reply(Reply { outcome: RequestOutcome::Refused(refusal), .. }) => {
-                    return Err(refusal.into());
-                }
-                ToClient::Reply(Reply { outcome: RequestOutcome::Revoked, .. }) => {
-                    return Err(Refusal::ForceReleased.into());
-                }
+                ToClient::Reply(Reply { outcome, .. }) => return granted_or_refused(outcome),
                 ToClient::NotKept { refusal, .. } => return Err(refusal.into()),
                 ToClient::SessionGone { .. } => return Err(gone()),
                 _ => {}

@@ -1,19 +1,18 @@
 //! The HTTP door of a node: JSON, server-sent events, health. Every caller is judged by the same member as callers of the native
 //! protocol, and the same locks are behind both.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{Method, Uri};
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
 use axum::routing::{MethodRouter, any, get, post, put};
 use node::Host;
 use tokio::net::TcpListener;
 
 mod caller;
 mod cluster;
+mod eager;
 mod elsewhere;
 mod grants;
 mod idempotency;
@@ -36,24 +35,32 @@ mod ui;
 mod watch;
 
 use idempotency::Keys;
+use listen::Served;
 use metrics::Answered;
 use problem::{NO_METHOD, NOT_FOUND, Problem};
 use sessions::Sessions;
 use streams::Streams;
 use terraform::TerraformLocks;
 
-/// The largest body of a request.
-const LARGEST_BODY: usize = 64 << 10;
-
-/// What the handlers share.
+/// What the handlers share. Every request has a few copies of it.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct Door(Arc<Shared>);
+
+pub(crate) struct Shared {
     pub(crate) host: Host,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) keys: Arc<Keys>,
     pub(crate) answered: Arc<Answered>,
-    pub(crate) terraform: Arc<TerraformLocks>,
+    pub(crate) terraform: TerraformLocks,
     pub(crate) streams: Arc<Streams>,
+}
+
+impl Deref for Door {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
 }
 
 /// Serves HTTP at this listener, encrypted as the node is, for as long as this is polled.
@@ -68,21 +75,16 @@ pub async fn serve_with_player(host: Host, listener: TcpListener) {
 }
 
 async fn open(host: Host, listener: TcpListener, player: Router<Door>) {
-    let door = Door {
+    let answered = Arc::<Answered>::default();
+    let door = Door(Arc::new(Shared {
         host: host.clone(),
         sessions: Arc::default(),
         keys: Arc::default(),
-        answered: Arc::default(),
-        terraform: Arc::default(),
+        answered: answered.clone(),
+        terraform: TerraformLocks::default(),
         streams: Arc::default(),
-    };
-    listen::serve(host, listener, router(door, player)).await;
-}
-
-async fn count_answer(State(door): State<Door>, request: Request, next: Next) -> Response {
-    let response = next.run(request).await;
-    door.answered.count(response.status().as_u16());
-    response
+    }));
+    listen::serve(host, listener, Served { router: router(door, player), answered }).await;
 }
 
 /// Every path that the door serves. `/openapi.json` has all of them; a test compares.
@@ -121,7 +123,5 @@ fn router(door: Door, player: Router<Door>) -> Router {
                 None => Problem::new(&NO_METHOD, detail),
             }
         })
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .layer(from_fn_with_state(door.clone(), count_answer))
         .with_state(door)
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use node::Host;
@@ -19,6 +22,8 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::caller::Origin;
+use crate::eager::eagerly;
+use crate::metrics::Answered;
 use crate::problem::Problem;
 
 /// What the handshake calls this protocol.
@@ -31,8 +36,15 @@ const LONGEST_REFUSAL: Duration = Duration::from_secs(1);
 /// How long to wait when the operating system has no connections left to give.
 const EXHAUSTED: Duration = Duration::from_millis(50);
 
+/// What connections are served with.
+#[derive(Clone)]
+pub(crate) struct Served {
+    pub(crate) router: Router,
+    pub(crate) answered: Arc<Answered>,
+}
+
 /// Serves connections for ever.
-pub(crate) async fn serve(host: Host, listener: TcpListener, router: Router) {
+pub(crate) async fn serve(host: Host, listener: TcpListener, served: Served) {
     let (mut connections, refused) = (JoinSet::new(), Arc::new(Semaphore::new(MOST_REFUSED)));
     loop {
         while connections.try_join_next().is_some() {}
@@ -59,10 +71,10 @@ pub(crate) async fn serve(host: Host, listener: TcpListener, router: Router) {
                 continue;
             }
         };
-        let (host, router) = (host.clone(), router.clone());
+        let (host, served) = (host.clone(), served.clone());
         connections.spawn(async move {
             // What a caller does wrong concerns the caller alone.
-            if let Err(error) = connected(stream, address, &host, router).await {
+            if let Err(error) = connected(stream, address, &host, served).await {
                 tracing::debug!(target: "http", "connection from {address} ended: {error}");
             }
             drop(place);
@@ -89,15 +101,15 @@ async fn connected(
     stream: TcpStream,
     address: std::net::SocketAddr,
     host: &Host,
-    router: Router,
+    served: Served,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let encryption = host.encryption();
     let Some(credentials) = encryption.credentials() else {
-        return converse(stream, Origin { address, identity: None }, router).await;
+        return converse(stream, Origin::new(address, None), served).await;
     };
     if !encryption.is_required() && !is_handshake(&stream).await? {
-        return converse(stream, Origin { address, identity: None }, router).await;
+        return converse(stream, Origin::new(address, None), served).await;
     }
     let acceptor = TlsAcceptor::from(credentials.accept_config(&[HTTP], Callers::Clients));
     let accepted = timeout(LONGEST_GREETING, acceptor.accept(stream)).await;
@@ -106,7 +118,7 @@ async fn connected(
     })?;
     let certificates = stream.get_ref().1.peer_certificates();
     let identity = certificates.and_then(|chain| security::identity_of(chain.first()?).ok());
-    converse(stream, Origin { address, identity: identity.map(Arc::new) }, router).await
+    converse(stream, Origin::new(address, identity), served).await
 }
 
 /// Whether a caller begins with a handshake of TLS.
@@ -118,16 +130,26 @@ async fn is_handshake(stream: &TcpStream) -> io::Result<bool> {
 
 pub(crate) async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    origin: Origin,
-    router: Router,
+    origin: Arc<Origin>,
+    Served { router, answered }: Served,
 ) -> io::Result<()> {
-    let router = router.layer(axum::Extension(origin));
-    let service = TowerToHyperService::new(router.into_service());
-    http1::Builder::new()
+    let router = TowerToHyperService::new(router.into_service());
+    // Not as layers of the router: each would cost every request two allocations.
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(origin.clone());
+        let (answer, answered) = (router.call(request), answered.clone());
+        async move {
+            let answer = answer.await;
+            if let Ok(answer) = &answer {
+                answered.count(answer.status().as_u16());
+            }
+            answer
+        }
+    });
+    let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(LONGEST_GREETING)
         .max_buf_size(64 << 10)
-        .serve_connection(TokioIo::new(stream), service)
-        .await
-        .map_err(io::Error::other)
+        .serve_connection(TokioIo::new(stream), service);
+    eagerly(connection).await.map_err(io::Error::other)
 }

@@ -4,11 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use futures_util::StreamExt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -16,8 +14,8 @@ use serde_json::{Map, Value};
 use service::core::Timeout;
 use service::event::Filter;
 use service::{Definition, Want, duration};
-use tokio::time::timeout;
 
+use crate::eager::within;
 use crate::problem::{Problem, TOO_LARGE, WRONG_BODY};
 
 /// A body has to be there in this time.
@@ -282,41 +280,58 @@ pub(crate) struct Options<T>(pub(crate) T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Options<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Options<T>, Problem> {
+    async fn from_request(request: Request, _: &S) -> Result<Options<T>, Problem> {
         let query = in_query(request.uri().query().unwrap_or_default())?;
         let json =
             request.headers().get(CONTENT_TYPE).map(|kind| kind.as_bytes().starts_with(b"application/json"));
-        let body = body(request, state).await?;
-        let values = match (body.is_empty(), json) {
-            (true, _) => query,
+        let body = body(request).await?;
+        match (body.is_empty(), json) {
+            (true, _) => serde_json::from_value(query.into())
+                .map(Options)
+                .map_err(|error| Problem::bad_request(error.to_string())),
             // curl sends this kind if it is not told another.
-            (false, Some(true)) if query.is_empty() => {
-                let values: Value = serde_json::from_slice(&body)
-                    .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
-                let Value::Object(values) = values else {
-                    return Err(Problem::bad_request("the body is not a JSON object"));
-                };
-                values
-            }
+            (false, Some(true)) if query.is_empty() => in_body(&body).map(Options),
             (false, Some(true)) => {
-                return Err(Problem::bad_request("say it in the query or in the body, not in both"));
+                Err(Problem::bad_request("say it in the query or in the body, not in both"))
             }
-            (false, _) => return Err(Problem::new(&WRONG_BODY, "a body has to be a JSON object")),
-        };
-        serde_json::from_value(values.into())
-            .map(Options)
-            .map_err(|error| Problem::bad_request(error.to_string()))
+            (false, _) => Err(Problem::new(&WRONG_BODY, "a body has to be a JSON object")),
+        }
     }
 }
 
-/// The whole body of a request, if it is there in time and not too large.
-pub(crate) async fn body(request: Request, state: &(impl Send + Sync)) -> Result<Bytes, Problem> {
-    let body = timeout(LONGEST_BODY, Bytes::from_request(request, state)).await;
-    let body = body.map_err(|_| Problem::bad_request("the body came too slowly"))?;
-    body.map_err(|rejection| match rejection.into_response().status() {
-        StatusCode::PAYLOAD_TOO_LARGE => Problem::new(&TOO_LARGE, "a body has at most 64 KiB"),
-        _ => Problem::bad_request("the body ended too early"),
+/// What a body says.
+fn in_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    // A list would do for a struct, too.
+    if !body.trim_ascii_start().starts_with(b"{") && serde_json::from_slice::<Value>(body).is_ok() {
+        return Err(Problem::bad_request("the body is not a JSON object"));
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        Problem::bad_request(match error.is_data() {
+            true => error.to_string(),
+            false => format!("the body is not JSON: {error}"),
+        })
     })
+}
+
+/// The largest body of a request.
+const LARGEST_BODY: usize = 64 << 10;
+
+/// The whole body of a request, if it is there in time and not too large.
+pub(crate) async fn body(request: Request) -> Result<Vec<u8>, Problem> {
+    let mut parts = request.into_body().into_data_stream();
+    let whole = async {
+        let mut whole = Vec::new();
+        while let Some(part) = parts.next().await {
+            let part = part.map_err(|_| Problem::bad_request("the body ended too early"))?;
+            if whole.len() + part.len() > LARGEST_BODY {
+                return Err(Problem::new(&TOO_LARGE, "a body has at most 64 KiB"));
+            }
+            whole.extend_from_slice(&part);
+        }
+        Ok(whole)
+    };
+    let whole = within(LONGEST_BODY, whole).await;
+    whole.unwrap_or_else(|_| Err(Problem::bad_request("the body came too slowly")))
 }
 
 /// The fields of a query, as a JSON object would have them: numbers are numbers, and what is named more than once is a list.

@@ -254,6 +254,8 @@ impl Session {
         let mut beat = beats(self.ttl);
         let outcome = loop {
             tokio::select! {
+                // An answer that is there needs no timer.
+                biased;
                 outcome = &mut answer => break outcome.map_err(|_| gone())?,
                 // The connection shows that the client is there.
                 _ = beat.tick() => {

@@ -55,7 +55,7 @@ pub(crate) async fn act(
     method: Method,
     request: Request,
 ) -> Result<Response, Problem> {
-    let body = options::body(request, &()).await?;
+    let body = options::body(request).await?;
     if body.len() > LONGEST_INFO {
         return Err(Problem::new(&TOO_LARGE, "the info of a lock has at most 4 KiB"));
     }

@@ -32,7 +32,7 @@ pub use failure::{Failure, OnFailure};
 pub use first_token::OnFirstToken;
 pub use host::{Bootstrap, Host, HostConfig, Measured, StartError};
 pub use local::LocalCluster;
-pub use member_line::{Heard, Line};
+pub use member_line::{Begun, Heard, Line};
 pub use transport::{Encryption, Sockets};
 pub use watchdog::{Heart, Hearts, Waits, Watchdog};
 

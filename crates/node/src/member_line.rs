@@ -3,11 +3,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use service::auth::Caller;
+use service::label::Label;
 use service::member::{ConnectionId, Effect};
 use service::protocol::{ToClient, ToNode};
-use service::{Refusal, SessionHandle};
+use service::session::Promise;
+use service::{Acquire, Refusal, RequestOutcome, SessionHandle};
 use tokio::sync::mpsc;
 
 use crate::host::{Host, Shared, Sink, Turn};
@@ -43,19 +46,89 @@ struct Backlog {
     behind: AtomicBool,
 }
 
+/// A request in a session of its own.
+pub struct Begun {
+    /// The session.
+    pub session: SessionHandle,
+    /// Its first promise.
+    pub promise: Promise,
+    /// What came of the request at once; otherwise the line that will hear it.
+    pub outcome: Result<RequestOutcome, (Line, Heard)>,
+}
+
 impl Host {
     /// Opens a line for a caller.
     pub fn line(&self, caller: Caller) -> (Line, Heard) {
+        self.shared().with_member(|turn| {
+            let connection = turn.member.connected(caller);
+            self.line_of(turn, connection)
+        })
+    }
+
+    fn line_of(&self, turn: &mut Turn<'_>, connection: ConnectionId) -> (Line, Heard) {
         let (sender, frames) = mpsc::unbounded_channel();
         let backlog = Arc::<Backlog>::default();
-        let sink = Arc::new(LineSink { frames: sender, backlog: backlog.clone() });
-        let connection = self.shared().with_member(|Turn { member, sinks, .. }| {
-            let connection = member.connected(caller);
-            sinks.insert(connection, Sink::Line(sink));
-            connection
-        });
+        let sink = LineSink { frames: sender, backlog: backlog.clone() };
+        turn.sinks.insert(connection, Sink::Line(Arc::new(sink)));
         let shared = Arc::downgrade(self.shared());
         (Line { shared: shared.clone(), connection }, Heard { frames, backlog, connection, shared })
+    }
+
+    /// Opens a session and sends a request in it: in one turn of the member, and without a line if the member replies at once.
+    pub fn begin_request(
+        &self,
+        caller: Caller,
+        (ttl, label): (Duration, Option<Label>),
+        ask: Acquire,
+    ) -> Result<Begun, Refusal> {
+        self.shared().with_member(|turn| {
+            let connection = turn.member.connected(caller);
+            turn.hear(connection, ToNode::Open { ttl, label });
+            let opened = turn.told(connection, |frame| match frame {
+                ToClient::Opened { session, key, promise } => {
+                    Some(Ok((SessionHandle { id: *session, key: *key }, *promise)))
+                }
+                ToClient::NotOpened(refusal) => Some(Err(refusal.clone())),
+                _ => None,
+            });
+            let (session, promise) = match opened.unwrap_or(Err(Refusal::NoSuchSession)) {
+                Ok(opened) => opened,
+                Err(refusal) => {
+                    turn.member.disconnected(connection, turn.now, turn.effects);
+                    return Err(refusal);
+                }
+            };
+            turn.hear(connection, ToNode::Acquire { session, ask });
+            let replied = turn.told(connection, |frame| match frame {
+                ToClient::Reply(reply) => Some(reply.outcome.clone()),
+                _ => None,
+            });
+            let outcome = match replied {
+                Some(outcome) => {
+                    if !matches!(outcome, RequestOutcome::Granted(_)) {
+                        turn.hear(connection, ToNode::Close { session });
+                    }
+                    turn.member.disconnected(connection, turn.now, turn.effects);
+                    Ok(outcome)
+                }
+                None => Err(self.line_of(turn, connection)),
+            };
+            Ok(Begun { session, promise, outcome })
+        })
+    }
+}
+
+impl Turn<'_> {
+    fn hear(&mut self, connection: ConnectionId, frame: ToNode) {
+        self.member.hear(connection, frame, self.environment, self.now, self.effects);
+    }
+
+    /// What the member has told a client in this turn, as far as this picks it.
+    fn told<T>(&self, connection: ConnectionId, pick: impl Fn(&ToClient) -> Option<T>) -> Option<T> {
+        self.effects.iter().find_map(|effect| match effect {
+            Effect::Tell { connection: to, frame } if *to == connection => pick(frame),
+            _ => None,
+        })
     }
 }
 
@@ -63,9 +136,7 @@ impl Line {
     /// Says something to the member. Whatever it answers at once is there to be heard when this returns.
     pub fn say(&self, frame: ToNode) {
         let Some(shared) = self.shared.upgrade() else { return };
-        shared.with_member(|Turn { member, environment, now, effects, .. }| {
-            member.hear(self.connection, frame, *environment, *now, effects);
-        });
+        shared.with_member(|turn| turn.hear(self.connection, frame));
     }
 }
 
@@ -89,8 +160,7 @@ impl Host {
             let connection = turn.member.connected(caller);
             let result = released(turn, connection, (session, request, fence));
             if result.is_ok() {
-                let close = ToNode::Close { session };
-                turn.member.hear(connection, close, turn.environment, turn.now, turn.effects);
+                turn.hear(connection, ToNode::Close { session });
             }
             turn.member.disconnected(connection, turn.now, turn.effects);
             result
@@ -104,12 +174,9 @@ fn released(
     connection: ConnectionId,
     (session, request, fence): (SessionHandle, u64, u64),
 ) -> Result<(), Refusal> {
-    let frame = ToNode::Release { session, request, fence };
-    turn.member.hear(connection, frame, turn.environment, turn.now, turn.effects);
-    let refused = turn.effects.iter().find_map(|effect| match effect {
-        Effect::Tell { connection: to, frame: ToClient::NotReleased { refusal, .. } } => {
-            (*to == connection).then(|| refusal.clone())
-        }
+    turn.hear(connection, ToNode::Release { session, request, fence });
+    let refused = turn.told(connection, |frame| match frame {
+        ToClient::NotReleased { refusal, .. } => Some(refusal.clone()),
         _ => None,
     });
     refused.map_or(Ok(()), Err)

@@ -16,8 +16,9 @@ use tokio::time::sleep;
 
 use super::{Player, about, routes, same_site};
 use crate::caller::Origin;
+use crate::listen::{self, Served};
 use crate::problem::{NOT_FOUND, Problem};
-use crate::{listen, ui};
+use crate::ui;
 
 /// So many connections at once: a browser has six for a page.
 const MOST_CONNECTIONS: usize = 128;
@@ -38,6 +39,7 @@ pub struct Opened {
 pub async fn serve(listener: TcpListener, opened: Opened) {
     let run = opened.run.and_then(|run| serde_json::to_string(&run).ok());
     let router = router(Player::new(run.map(Arc::from)), opened.first);
+    let served = Served { router, answered: Arc::default() };
     let (mut connections, places) = (JoinSet::new(), Arc::new(Semaphore::new(MOST_CONNECTIONS)));
     loop {
         while connections.try_join_next().is_some() {}
@@ -47,11 +49,11 @@ pub async fn serve(listener: TcpListener, opened: Opened) {
             sleep(EXHAUSTED).await;
             continue;
         };
-        let router = router.clone();
+        let served = served.clone();
         connections.spawn(async move {
             // What a caller does wrong concerns the caller alone.
             _ = stream.set_nodelay(true);
-            _ = listen::converse(stream, Origin { address, identity: None }, router).await;
+            _ = listen::converse(stream, Origin::new(address, None), served).await;
             drop(place);
         });
     }
