@@ -31,7 +31,7 @@ const FILES: &[File] = files! {
     "live/acts.js" "live/events.js" "live/figures.js" "live/filter.js" "live/graph.js" "live/handoffs.js" "live/model.js"
     "live/name.js" "live/names.js" "live/nodes.js" "live/overview.js" "live/states.js"
     "compare/chart.js" "compare/compare.js" "compare/curves.js" "compare/half.js" "compare/load.js" "compare/run.js"
-    "compare/scene.js" "compare/strip.js"
+    "compare/scene.js" "compare/strip.js" "compare/versus.js"
     "gallery.css" "gallery/card.js" "gallery/data.js" "gallery/exhibit.js" "gallery/gallery.js"
     "gallery/outline.js" "gallery/stories.js" "open.js" "play-address.js"
     "play.css" "play/acts.js" "play/graph.js" "play/keys.js" "play/looks.js" "play/model.js" "play/motion.js" "play/outline.js"

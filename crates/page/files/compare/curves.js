@@ -8,7 +8,7 @@ import { count } from "../words.js";
 import { Chart } from "./chart.js";
 import { SLIDERS, load, setting } from "./load.js";
 
-export const MEASURES = {
+const MEASURES = {
   messages_per_entry: "Messages an entry",
   time_to_enter: "Mean wait",
   time_to_enter_p99: "p99 wait",
@@ -19,102 +19,88 @@ export const MEASURES = {
   concurrency: "Inside on average",
   fairness: "Fairness",
 };
+const USUAL = ["messages_per_entry", "time_to_enter"];
 const SEEDS = 5;
-const PAUSE = 250;
-/** Points that were asked once are kept: the same number comes from the same setting, always. */
+/** Points are kept: the same setting always gives the same numbers. */
 const kept = new Map();
 const MOST_KEPT = 4000;
 
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
-/** The middle and the ends first, so that the shape is soon there. */
-function coarse(values) {
-  const order = [];
-  for (let step = 8; step >= 1; step /= 2) for (let at = 0; at < values.length; at += step) if (!order.includes(values[at])) order.push(values[at]);
-  return order;
-}
+/** A part of the points first, so that the shape is soon there. */
+const coarse = (values) => [...new Set([8, 4, 2, 1].flatMap((step) => values.filter((_, at) => at % step === 0)))];
 
 export class Curves {
   #stop = new AbortController();
   #points = new Map();
-  #refused = new Map();
 
   constructor(state, catalogue, changed) {
-    this.state = state;
-    this.catalogue = catalogue;
-    const pick = (at) => {
-      const select = h("select", { "aria-label": at ? "Measure of the second curve" : "Measure of the first curve", onchange: () => {
+    Object.assign(this, { state, catalogue });
+    this.measures = USUAL.map((usual, at) => (state.y[at] in MEASURES ? state.y[at] : usual));
+    this.charts = ["First curve", "Second curve"].map((name, at) => {
+      const select = h("select", { "aria-label": `Measure of the ${name.toLowerCase()}`, onchange: () => {
         this.measures[at] = select.value;
         changed("y", this.measures);
         this.draw();
       } }, Object.entries(MEASURES).map(([key, words]) => h("option", { value: key, selected: key === this.measures[at] }, words)));
-      return select;
-    };
-    this.measures = ["messages_per_entry", "time_to_enter"].map((usual, at) => (state.y[at] in MEASURES ? state.y[at] : usual));
-    this.over = h("select", { id: "over", onchange: () => changed("over", this.over.value) }, SLIDERS.map(({ key, words }) => h("option", { value: key, selected: key === state.over }, words)));
-    this.charts = [new Chart(pick(0), "First curve"), new Chart(pick(1), "Second curve")];
+      return new Chart(select, name);
+    });
+    const over = h("select", { id: "over", onchange: () => changed("over", over.value) }, SLIDERS.map(({ key, words }) => h("option", { value: key, selected: key === state.over }, words)));
     this.progress = h("p", { class: "quiet progress", role: "status" });
     this.wrong = h("p", { class: "wrong", role: "alert" });
-    this.bar = h("div", { class: "row-title" }, h("h2", {}, "Curves, by the simulator"), h("label", { for: "over", class: "quiet" }, "over"), this.over, this.progress, this.wrong);
+    this.bar = h("div", { class: "row-title" }, h("h2", {}, "Curves, by the simulator"), h("label", { for: "over", class: "quiet" }, "over"), over, this.progress, this.wrong);
+  }
+
+  /** The measures as an address has them; nothing if they are the usual ones. */
+  get y() {
+    return String(this.measures) === String(USUAL) ? "" : String(this.measures);
   }
 
   #slider() {
     return SLIDERS.find(({ key }) => key === this.state.over);
   }
 
-  /** The request of a point. Sizes are parts of the setting, everything else of the load. */
+  /** The request of a point. Sizes are parts of the setting, everything else of the load; so the server varies nothing. */
   #request(side, value) {
-    const { over } = this.state;
-    const at = { ...this.state, [over]: value };
-    return JSON.stringify({ ...setting(this.state[side], at, this.catalogue), seed: this.state.seed, load: load(at), over: "rate", values: [at.rate], measures: Object.keys(MEASURES), seeds: SEEDS });
+    const at = { ...this.state, [this.state.over]: value };
+    return JSON.stringify({ ...setting(at[side], at, this.catalogue), seed: at.seed, load: load(at), over: "rate", values: [at.rate], measures: Object.keys(MEASURES), seeds: SEEDS });
   }
 
   /** Asks for all points of the setting, unless another setting comes first. */
-  async start(delay = PAUSE) {
+  async start(delay = 250) {
     this.#stop.abort("left");
-    const stop = (this.#stop = new AbortController());
+    const { signal } = (this.#stop = new AbortController());
     this.#points.clear();
-    this.#refused.clear();
     say(this.wrong, "");
     // More tokens than nodes are refused: the curve has no such points.
     const { over, n, k } = this.state;
     const values = this.#slider().curve.filter((value) => (over === "n" ? value >= k : over !== "k" || value <= n));
-    const todo = coarse(values).flatMap((value) => ["a", "b"].map((side) => ({ side, value, body: this.#request(side, value) })));
-    const open = todo.filter(({ side, value, body }) => {
-      if (kept.has(body)) this.#points.set(`${side}${value}`, kept.get(body));
-      return !kept.has(body);
-    });
-    this.draw();
-    const tell = (left) => say(this.progress, left ? `${count(todo.length - left)} of ${count(todo.length)} points, ${SEEDS} seeds each` : `${SEEDS} seeds a point; the band is the standard error`);
-    tell(open.length);
-    if (open.length) await wait(delay);
-    for (let at = 0; at < open.length && !stop.signal.aborted; at += 1) {
-      await this.#ask(open[at], stop.signal);
-      if (stop.signal.aborted) return;
-      tell(open.length - at - 1);
+    const all = coarse(values).flatMap((value) => ["a", "b"].map((side) => ({ side, value, body: this.#request(side, value) })));
+    for (const { side, value, body } of all) if (kept.has(body)) this.#points.set(side + value, kept.get(body));
+    const todo = all.filter(({ body }) => !kept.has(body));
+    for (let left = todo.length; ; left -= 1) {
+      say(this.progress, left ? `${count(all.length - left)} of ${count(all.length)} points, ${SEEDS} seeds each` : `${SEEDS} seeds a point; the band is the standard error`);
       this.draw();
+      if (left === 0) return;
+      if (left === todo.length) await wait(delay);
+      await this.#ask(todo[todo.length - left], signal);
+      if (signal.aborted) return;
     }
   }
 
   async #ask({ side, value, body }, signal) {
     for (let again = 0; !signal.aborted; again += 1) {
       try {
-        const { curves } = await ask("/player/curve", { method: "POST", body, signal, limit: 120_000 });
-        const point = Object.fromEntries(curves.map(({ measure, points }) => [measure, points[0]]));
+        const { curves } = await ask("/player/curve", { method: "POST", body, signal });
         if (kept.size > MOST_KEPT) kept.clear();
-        kept.set(body, point);
-        this.#points.set(`${side}${value}`, point);
+        kept.set(body, Object.fromEntries(curves.map(({ measure, points }) => [measure, points[0]])));
+        this.#points.set(side + value, kept.get(body));
         return;
       } catch (error) {
         if (signal.aborted) return;
         // The server does two such works at once; another page may have both.
-        if (error.status === 503 && again < 20) {
-          await wait(500 + 250 * again);
-          continue;
-        }
-        if (!this.#refused.has(side)) this.#refused.set(side, `${this.state[side]}: ${error.message}`);
-        say(this.wrong, [...this.#refused.values()].map(sentence).join(" "));
-        return;
+        if (error.status !== 503 || again === 20) return say(this.wrong, sentence(`${this.state[side]}: ${error.message}`));
+        await wait(500);
       }
     }
   }
@@ -123,49 +109,13 @@ export class Curves {
     const { curve, words, log, key } = this.#slider();
     this.charts.forEach((chart, index) => {
       const measure = this.measures[index];
-      const line = (side) => ({ name: this.state[side], kind: "points", points: curve.map((value) => {
-        const point = this.#points.get(`${side}${value}`)?.[measure];
-        return [value, point?.[1] ?? null, point?.[2] ?? null];
-      }) });
+      const lines = ["a", "b"].map((side) => ({ name: this.state[side], points: curve.map((value) => this.#points.get(side + value)?.[measure].with(0, value) ?? [value, null]) }));
       say(chart.about, `over ${words}`);
-      chart.show({ title: `${MEASURES[measure]} over ${words}`, x: { words, log, least: curve[0], most: curve.at(-1), ticks: log ? [0.01, 0.1, 1] : [curve[0], curve.at(-1)] }, mark: this.state[key], lines: [line("a"), line("b")] });
+      chart.show({ title: `${MEASURES[measure]} over ${words}`, x: { words, log, least: curve[0], most: curve.at(-1), ticks: log && [0.01, 0.1, 1] }, mark: this.state[key], dots: true, lines });
     });
-  }
-
-  get elements() {
-    return this.charts.map((chart) => chart.element);
-  }
-
-  asTable(on) {
-    for (const chart of this.charts) chart.asTable(on);
   }
 
   leave() {
     this.#stop.abort("left");
-    for (const chart of this.charts) chart.leave();
   }
 }
-
-/** The figures of both runs as bars that grow from the middle; the better one is bold. */
-export function versus(compared) {
-  const rows = [["messages an entry", "messages_per_entry"], ["words an entry", "words_per_entry"], ["mean wait", "mean_wait"], ["p99 wait", "p99_wait"]];
-  const { a, b } = compared.done;
-  const bar = (side, share) => {
-    const element = h("span", { class: `versus-bar ${side === "a" ? "t0" : "t3"}`, "aria-hidden": "true" });
-    element.style.width = `${Math.max(2, share * 100).toFixed(1)}%`;
-    return h("span", { class: "versus-track" }, element);
-  };
-  return h(
-    "table",
-    { class: "versus" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, a.setting.algorithm), h("td", {}), h("th", { scope: "col" }, b.setting.algorithm))),
-    h("tbody", {}, rows.map(([words, key]) => {
-      const most = Math.max(a[key], b[key]) || 1;
-      const number = (value, other) => h(value < other ? "strong" : "span", {}, tidy3(value));
-      return h("tr", {}, h("td", { class: "left-side" }, h("div", {}, number(a[key], b[key]), bar("a", a[key] / most))), h("th", { scope: "row" }, words), h("td", {}, h("div", {}, bar("b", b[key] / most), number(b[key], a[key]))));
-    })),
-  );
-}
-
-const tidy3 = (value) => (value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3))));
-
