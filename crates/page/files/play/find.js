@@ -24,7 +24,8 @@ function goals({ notes = [], properties = [], tokens } = {}) {
   ].filter(Boolean);
 }
 
-export function findView(run) {
+/** Opens the search; `tell` shows what was found beside the run. */
+export function findView(run, tell = () => {}) {
   if (!run.setting || !run.canAct) return;
   run.pause();
   const { setting, catalogueEntry: entry } = run;
@@ -98,9 +99,9 @@ export function findView(run) {
   /** The way is the future of the run: the reader steps into it. */
   async function found(answer) {
     close();
-    const to = at + answer.steps.length;
     if (!(await run.load(setting, [...steps, ...answer.steps], at))) return;
-    run.found = { from: at, to, states: answer.states };
-    announce(`Found in ${many(answer.steps.length, "step")}${answer.detail ? `: ${answer.detail}` : ""}. ${count(answer.states)} states explored. Step forward to see it.`);
+    const words = `Found in ${many(answer.steps.length, "step")}${answer.detail ? `: ${answer.detail}` : ""}. ${many(answer.states, "state")} explored, and no way is shorter. Step forward to see it.`;
+    tell(words);
+    announce(words);
   }
 }

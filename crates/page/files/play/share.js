@@ -54,7 +54,7 @@ export async function shareView(run) {
     const { href } = url;
     if (href.length > LONGEST) return void fill(links, wayOut("Link", `It would have ${count(href.length)} characters, too many for most programs. Save a file instead.`));
     url.searchParams.set("embed", "1");
-    const frame = `<iframe src="${url.href.replaceAll("&", "&amp;")}" width="960" height="640" title="${about(run)}"></iframe>`;
+    const frame = `<iframe src="${url.href.replaceAll("&", "&amp;")}" width="960" height="720" title="${about(run)}"></iframe>`;
     fill(links, copied("Link", `${count(href.length)} characters: setting, seed and every step. The server keeps nothing.`, href), copied("Frame", "For a page of yours: the run and its steps, without settings.", frame));
   } catch (problem) {
     fill(links, h("p", { class: "wrong" }, problem.message));

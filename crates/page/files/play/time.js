@@ -45,7 +45,7 @@ class Time {
     this.spanText = h("span", { class: "zoomed" });
     const zoom = (words, sign, by) => h("button", { "aria-label": words, title: words, onclick: () => this.zoom(by) }, sign);
     this.menu = filterMenu(this);
-    this.controls = h("div", { class: "time-controls" }, h("div", { class: "pair", role: "group", "aria-label": "Zoom of time" }, h("span", { class: "quiet" }, "zoom"), zoom("More steps", "−", 1), this.spanText, zoom("Fewer steps", "+", -1)), this.menu.element);
+    this.controls = h("div", { class: "time-controls" }, h("div", { class: "pair", role: "group", "aria-label": "Zoom of time" }, h("span", { class: "quiet" }, "zoom"), zoom("More steps", "−", -1), this.spanText, zoom("Fewer steps", "+", 1)), this.menu.element);
     this.element.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this.rows);
@@ -88,11 +88,11 @@ class Time {
     this.draw();
   }
 
-  /** Zooms around a step: the playhead, or where the pointer is. */
+  /** Zooms in (1) or out (-1), around a step: the playhead, or where the pointer is. */
   zoom(by, around = this.run.at) {
     const { end, across } = this.#measure();
     const spans = [...SPANS.filter((span) => span < end), Math.ceil(end)];
-    const next = by > 0 ? spans.find((span) => span > this.span) : spans.findLast((span) => span < Math.min(this.span, end));
+    const next = by < 0 ? spans.find((span) => span > this.span) : spans.findLast((span) => span < Math.min(this.span, end));
     if (!next) return;
     const share = (around - this.#lo) / across;
     this.span = next;
@@ -291,7 +291,7 @@ class Time {
     const aside = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0;
     if (!event.ctrlKey && !aside) return;
     event.preventDefault();
-    if (event.ctrlKey) this.zoom(event.deltaY, this.scale().at(event.clientX - this.rows.getBoundingClientRect().left));
+    if (event.ctrlKey) this.zoom(-event.deltaY, this.scale().at(event.clientX - this.rows.getBoundingClientRect().left));
     else this.#pan(this.#lo + aside / this.#measure().step);
   }
 }
