@@ -142,7 +142,7 @@ export class Settings {
       const found = catalogue.filter((entry) => !wanted || `${entry.name} ${entry.title} ${entry.source}`.toLowerCase().includes(wanted));
       fill(list, Object.entries(KINDS).map(([kind, words]) => {
         const some = found.filter((entry) => entry.kind === kind);
-        return some.length ? h("div", { role: "group", "aria-label": words }, h("h3", { class: "menu-title" }, words), some.map((entry) => h("button", { class: entry.name === setting.algorithm ? "now" : "", onclick: () => (made.box.hidePopover(), this.apply({ algorithm: entry.name, seed: setting.seed }, false)) }, h("b", {}, entry.name), h("span", { class: "quiet" }, entry.title)))) : null;
+        return some.length ? h("div", { role: "group", "aria-label": words }, h("p", { class: "menu-title", "aria-hidden": "true" }, words), some.map((entry) => h("button", { class: entry.name === setting.algorithm ? "now" : "", onclick: () => (made.box.hidePopover(), this.apply({ algorithm: entry.name, seed: setting.seed }, false)) }, h("b", {}, entry.name), h("span", { class: "quiet" }, entry.title)))) : null;
       }), !found.length && h("p", { class: "quiet" }, "No algorithm has this in its name, title or source."));
     };
     return made.element;

@@ -28,7 +28,9 @@ async function open(where, options) {
 /** Opens a view of the player, and waits until its run is there. */
 async function play(where, options) {
   await open(where, options);
-  await page.locator("svg.graph .spot").first().waitFor();
+  await until(`${where} is drawn`, async () => (await page.locator("svg.graph .spot").count()) > 0).catch((error) => {
+    throw new Error(`${error.message}: ${page.wrongs}`);
+  });
 }
 
 /** All that a state shows, as text. */
