@@ -95,7 +95,8 @@ export class Chart {
     return s("g", { class: index ? "t3 second" : "t0" }, s("path", { class: "band", d: band }), s("path", { class: "line", d: line }), s("path", { class: "dots", d: dots }));
   }
 
-  /** Names stand where the lines are farthest apart: the upper one above its line, the lower one below. */
+  /** Names stand where the lines are farthest apart: the upper one above its line, the lower one below; in a corner if that
+   * is nowhere. */
   #names([a, b], x, y, width) {
     let best = null;
     a.points.forEach(([at, value], index) => {
@@ -104,6 +105,7 @@ export class Chart {
     });
     if (!best) return [];
     const [at, ...values] = best;
+    if (Math.abs(y(values[0]) - y(values[1])) < 28) return [a, b].map(({ name }, index) => s("g", { class: index ? "t3 second" : "t0", transform: `translate(${LEFT + 8} ${TOP + 4 + 17 * index})` }, s("path", { class: "line", d: "M0 0H22" }), s("text", { class: "name", x: 28 }, name)));
     const near = Math.max(LEFT + 4, Math.min(width - RIGHT - 4, x(at)));
     return [a, b].map(({ name }, index) => {
       const place = y(values[index]);

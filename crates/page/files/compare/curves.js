@@ -78,12 +78,15 @@ export class Curves {
     const all = coarse(values).flatMap((value) => ["a", "b"].map((side) => ({ side, value, body: this.#request(side, value) })));
     for (const { side, value, body } of all) if (kept.has(body)) this.#points.set(side + value, kept.get(body));
     const todo = all.filter(({ body }) => !kept.has(body));
+    this.refused = new Set();
     for (let left = todo.length; ; left -= 1) {
       say(this.progress, left ? `${count(all.length - left)} of ${count(all.length)} points, ${SEEDS} seeds each` : `${SEEDS} seeds a point; the band is the standard error`);
       this.draw();
       if (left === 0) return;
       if (left === todo.length) await wait(delay);
-      await this.#ask(todo[todo.length - left], signal);
+      const point = todo[todo.length - left];
+      // A load that one point cannot have, the others cannot have either.
+      if (!this.refused.has(point.side)) await this.#ask(point, signal);
       if (signal.aborted) return;
     }
   }
@@ -99,8 +102,12 @@ export class Curves {
       } catch (error) {
         if (signal.aborted) return;
         // The server does two such works at once; another page may have both.
-        if (error.status !== 503 || again === 20) return say(this.wrong, sentence(`${this.state[side]}: ${error.message}`));
-        await wait(500);
+        if (error.status === 503 && again < 20) {
+          await wait(500);
+          continue;
+        }
+        this.refused.add(side);
+        return say(this.wrong, sentence(`${this.state[side]}: ${error.message}`));
       }
     }
   }

@@ -33,7 +33,7 @@ export class Half {
 
   describe(entry) {
     say(this.about, entry?.title ?? "");
-    this.shape = entry?.shape;
+    this.entry = entry;
   }
 
   /** Shows the state at an entry, from 1. */
@@ -42,7 +42,7 @@ export class Half {
     if (!scene) return;
     const { counts } = scene;
     this.at = scene.at;
-    this.scene.update(scene, this.shape);
+    this.scene.update(scene, this.entry);
     const side = compared.sides?.[this.side];
     const tell = { messages: count(counts.messages), entries: count(counts.entries), each: figure(counts.messages / counts.entries), words: figure(counts.words / counts.entries), wait: side ? figure(side.means[at - 1]) : "–", inside: count(counts.inside), waits: count(counts.waits), flight: count(scene.flight.length + scene.more_flight) };
     for (const [key, text] of Object.entries(tell)) say(this.figures[key], text);

@@ -3,6 +3,7 @@
 import { fill, s } from "../dom.js";
 import { colour } from "../draw/marks.js";
 import { arc, places } from "../draw/ring.js";
+import { toneClass } from "../play/looks.js";
 import { count, many } from "../words.js";
 
 const [WIDTH, HEIGHT] = [320, 250];
@@ -34,10 +35,10 @@ export class Scene {
     this.svg = s("svg", { class: "scene", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Not run yet" });
   }
 
-  update(scene, shape) {
+  update(scene, entry) {
     const size = scene.nodes.length;
     const r = size <= 10 ? 17 : size <= 16 ? 13 : size <= 24 ? 10 : 8;
-    const at = shape === "tree" ? tree(size, r) : places(size, WIDTH, HEIGHT, r, { x: 26, y: 12 });
+    const at = entry?.shape === "tree" ? tree(size, r) : places(size, WIDTH, HEIGHT, r, { x: 26, y: 12 });
     const [paths, marks] = [new Map(), []];
     const add = (kind, d) => paths.set(kind, (paths.get(kind) ?? "") + d);
     const bend = (token) => ((token ?? 0) % 2 ? -0.1 : 0.1);
@@ -63,9 +64,8 @@ export class Scene {
     }
     const nodes = scene.nodes.map((node, index) => {
       const place = at[index];
-      const tone = colour(node.is === "inside" ? node.tokens[0] ?? (node.group || null) : node.asks);
       const held = node.tokens.slice(0, 3).map((token, order) => slice(token, place.x + (place.x < WIDTH / 2 ? -1 : 1) * r * 0.8, place.y - r * 0.75 + order * 13, r > 12 ? 7.5 : 6));
-      return [s("g", { class: `small-node ${node.is} ${tone}`, transform: `translate(${n(place.x)} ${n(place.y)})` }, s("circle", { r }), r >= 10 && s("text", { "font-size": r > 12 ? 13 : 10 }, String(index))), held];
+      return [s("g", { class: `small-node ${node.is} ${toneClass(entry, node)}`, transform: `translate(${n(place.x)} ${n(place.y)})` }, s("circle", { r }), r >= 10 && s("text", { "font-size": r > 12 ? 13 : 10 }, String(index))), held];
     });
     fill(this.svg, [...paths].map(([kind, d]) => s("path", { class: kind, d })), marks, nodes);
     const of = (state) => scene.nodes.flatMap((node, index) => (node.is === state ? [index] : []));

@@ -50,6 +50,7 @@ export class Strip {
     const names = gap >= 9 ? Array.from({ length: outline.nodes }, (_, node) => s("text", { class: "run-node", x: LEFT - 10, y: y(node) }, String(node))) : [];
     fill(this.fixed, s("rect", { class: "run-future", x: head, y: 0, width: this.#width - head, height: HEIGHT }), s("path", { class: "run-now", d: `M${head} 2V${HEIGHT - 2}` }), s("rect", { class: "run-margin", x: 0, y: 0, width: LEFT - 4, height: HEIGHT }), names);
     const lanes = s("path", { class: "run-lane", d: Array.from({ length: outline.nodes }, (_, node) => `M${LEFT} ${y(node).toFixed(1)}H${this.#width}`).join("") });
+    this.svg.style.setProperty("--wait", gap < 9 ? ".8" : "1.6");
     this.svg.style.setProperty("--bar", `${thick.toFixed(1)}px`);
     this.svg.style.setProperty("--thin", outline.messages.length / entries > 12 ? ".5" : "1");
     fill(this.svg, lanes, this.moving, this.fixed);
