@@ -108,7 +108,6 @@ fn replay(text: &str, arguments: &Arguments) -> Result<Ended> {
             groups: Some(setting.groups.into()),
             options: setting.options.into_iter().collect(),
             defect: setting.defect,
-            // Connections keep the order of messages, also where the algorithm does not need it.
             ..player::Setting::of(&algorithm)
         };
         return show(Shared { setting, steps }, arguments);
