@@ -116,7 +116,7 @@ test("two algorithms run side by side, and count", { timeout: 2 * LONG }, async 
 test("curves are the simulator's, and follow the sliders", { timeout: 3 * LONG }, async () => {
   const complete = () => until("the curves are complete", async () => /standard error/.test(await text(".progress")), 2 * LONG);
   await complete();
-  assert.equal(await page.locator(".chart-panel path.line").count(), 10);
+  assert.equal(await page.locator(".chart-panel path.band").count(), 10);
   const body = { algorithm: "raymond-k", nodes: 9, tokens: 3, clients: 1, seed: 7, load: { cs: 2, transit: 0.8, delay: "constant" }, over: "rate", values: [0.1], measures: ["messages_per_entry"], seeds: 5 };
   const [[, mean]] = (await (await ask("/player/curve", body)).json()).curves[0].points;
   await page.keyboard.press("T");
