@@ -59,7 +59,7 @@ export function placeNodes(count, shape, first, width, height) {
   const turned = { 2: -Math.PI / 2, 4: -Math.PI / 4 }[count] ?? 0;
   const margin = { x: Math.max(0, Math.min(56, (width - 300) / 2 + 26)), y: count > LABELS_UP_TO ? 14 : 28 };
   const tall = height / 2 - r - margin.y;
-  margin.x = Math.max(margin.x, width / 2 - r - 1.45 * tall);
+  margin.x = Math.max(margin.x, width / 2 - r - Math.max(1.45 * tall, 185));
   if (!turned) return { r, at: ring(count, width, height, r, margin), shape: "ring" };
   const [cx, cy, wide] = [width / 2, height / 2, width / 2 - r - margin.x];
   const at = Array.from({ length: count }, (_, index) => (index / count) * 2 * Math.PI - Math.PI / 2 + turned);
