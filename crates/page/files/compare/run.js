@@ -20,7 +20,8 @@ export class Compared {
       else if (event === "refusal") throw new Problem({ ...facts, status: 422 });
       else if (event === "done") {
         this.done = facts;
-        this.sides = { a: waitsOf(facts.a), b: waitsOf(facts.b) };
+        const end = Math.max(...facts.a.times.slice(-1), ...facts.b.times.slice(-1), 0);
+        this.sides = { a: measures(facts.a, end), b: measures(facts.b, end) };
       }
       told();
     }
@@ -29,7 +30,7 @@ export class Compared {
 }
 
 /** Every entry with its wait: from the step of its request to the step of its entry, in simulated time. */
-function waitsOf({ outline, times }) {
+function measures({ outline, times }, end) {
   const time = (step) => (step ? times[step - 1] : 0);
   const begun = new Map(outline.waits.filter(([, , , to]) => to !== null).map(([node, client, from, to]) => [`${node}.${client}.${to}`, from]));
   const waits = outline.bars.map(([node, client, from]) => {
@@ -39,11 +40,12 @@ function waitsOf({ outline, times }) {
   let sum = 0;
   const means = waits.map((wait, index) => (sum += wait) / (index + 1));
   const changes = outline.bars.flatMap(([, , from, to]) => [[time(from), 1], ...(to === null ? [] : [[time(to), -1]])]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  return { waits, means, inside: parts(changes, times.at(-1) ?? 0) };
+  return { waits, means, inside: parts(changes, end, times.at(-1) ?? 0) };
 }
 
-/** How many are inside on average in each part of the time: the lines of two runs that jump could not be told apart. */
-function parts(changes, end, number = 30) {
+/** How many are inside on average in each part of the time: the lines of two runs that jump could not be told apart. One run may
+ * end earlier. */
+function parts(changes, end, last, number = 30) {
   const found = [];
   let [inside, next] = [0, 0];
   for (let part = 0; part < number; part += 1) {
@@ -54,7 +56,7 @@ function parts(changes, end, number = 30) {
       at = changes[next][0];
       inside += changes[next][1];
     }
-    found.push([(from + to) / 2, (sum + inside * (to - at)) / (to - from || 1)]);
+    found.push([(from + to) / 2, from < last ? (sum + inside * (to - at)) / (to - from) : null]);
   }
   return found;
 }
