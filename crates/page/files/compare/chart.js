@@ -95,7 +95,7 @@ export class Chart {
     return s("g", { class: index ? "t3 second" : "t0" }, s("path", { class: "band", d: band }), s("path", { class: "line", d: line }), s("path", { class: "dots", d: dots }));
   }
 
-  /** Names stand where the lines are farthest apart: the upper one above its line, the lower one below; in a corner if that
+  /** Names stand where the lines are farthest apart: above them if there is room, else the lower one below; in a corner if that
    * is nowhere. */
   #names([a, b], x, y, width) {
     let best = null;
@@ -105,11 +105,12 @@ export class Chart {
     });
     if (!best) return [];
     const [at, ...values] = best;
-    if (Math.abs(y(values[0]) - y(values[1])) < 28) return [a, b].map(({ name }, index) => s("g", { class: index ? "t3 second" : "t0", transform: `translate(${LEFT + 8} ${TOP + 4 + 17 * index})` }, s("path", { class: "line", d: "M0 0H22" }), s("text", { class: "name", x: 28 }, name)));
+    const apart = Math.abs(y(values[0]) - y(values[1]));
+    if (apart < 28) return [a, b].map(({ name }, index) => s("g", { class: index ? "t3 second" : "t0", transform: `translate(${LEFT + 8} ${TOP + 4 + 17 * index})` }, s("path", { class: "line", d: "M0 0H22" }), s("text", { class: "name", x: 28 }, name)));
     const near = Math.max(LEFT + 4, Math.min(width - RIGHT - 4, x(at)));
     return [a, b].map(({ name }, index) => {
       const place = y(values[index]);
-      const above = values[index] > values[1 - index] || (values[0] === values[1] && !index) || place > HEIGHT - BOTTOM - 20;
+      const above = apart > 44 || values[index] > values[1 - index];
       return s("text", { class: "name", x: n(near), y: n(Math.max(TOP - 4, place + (above ? -11 : 13))), "text-anchor": near > width / 2 ? "end" : "start" }, name);
     });
   }

@@ -49,14 +49,14 @@ function parts(changes, end, last, number = 30) {
   const found = [];
   let [inside, next] = [0, 0];
   for (let part = 0; part < number; part += 1) {
-    const [from, to] = [(end * part) / number, (end * (part + 1)) / number];
+    const [from, to] = [(end * part) / number, Math.min(last, (end * (part + 1)) / number)];
     let [at, sum] = [from, 0];
     for (; next < changes.length && changes[next][0] < to; next += 1) {
       sum += inside * (changes[next][0] - at);
       at = changes[next][0];
       inside += changes[next][1];
     }
-    found.push([(from + to) / 2, from < last ? (sum + inside * (to - at)) / (to - from) : null]);
+    found.push([(end * (part + 0.5)) / number, from < last ? (sum + inside * (to - at)) / (to - from) : null]);
   }
   return found;
 }
