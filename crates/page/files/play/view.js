@@ -1,9 +1,10 @@
 // The player: graph, panels, the sentence of the step, time and transport of one run. Everything that is shown comes from the run
 // (model.js); this puts the parts together and says what is drawn when.
 
-import { announce, fill, h, say } from "../dom.js";
+import { fill, h, say } from "../dom.js";
 import { icon } from "../draw/icons.js";
-import { many } from "../words.js";
+import { replace } from "../router.js";
+import { count, many } from "../words.js";
 import { messageMenu, toMessage } from "./acts.js";
 import { branchesView } from "./branches.js";
 import { exportView } from "./export.js";
@@ -110,6 +111,12 @@ class Player {
   stage(on = !("stage" in document.documentElement.dataset)) {
     if (on) document.documentElement.dataset.stage = "";
     else delete document.documentElement.dataset.stage;
+    if (!this.offline) {
+      const here = new URL(location.href);
+      if (on) here.searchParams.set("stage", "1");
+      else here.searchParams.delete("stage");
+      replace(here);
+    }
     requestAnimationFrame(() => (this.time.update("size"), this.draw()));
     return true;
   }
@@ -152,9 +159,9 @@ class Player {
   }
 
   changed(what) {
-    if (what === "problem") this.drawProblem();
-    if (what === "at" || what === "steps" || what === "setting") if (this.notice && what === "at") this.notice = null;
-    this.what = what;
+    if (what === "at") this.notice = null;
+    // A field that has what was refused shows again what is played.
+    if (what === "problem" && this.settings) this.settings.key = null;
     this.time.update(what);
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -218,8 +225,8 @@ class Player {
     }
     this.right.hidden = !(bad && run.setting.defect && run.canAct);
     const { messages, words, entries } = state.counts;
-    const count = (value, name) => h("div", {}, h("dd", {}, String(value)), h("dt", {}, name));
-    fill(this.counts, count(messages, "messages"), count(words, "words"), count(entries, "entries"), entries > 0 && count((messages / entries).toFixed(1), "messages an entry"));
+    const figure = (value, name) => h("div", {}, h("dd", {}, value), h("dt", {}, name));
+    fill(this.counts, figure(count(messages), "messages"), figure(count(words), "words"), figure(count(entries), "entries"), entries > 0 && figure((messages / entries).toFixed(1), "messages an entry"));
     this.counts.hidden = !this.right.hidden && innerWidth < 1500;
   }
 
@@ -248,11 +255,7 @@ class Player {
     if (!problem) return fill(this.problem, h("p", { role: "status" }, this.notice), close);
     const fits = typeof problem.fits === "number" && problem.steps;
     const again = problem.kind === "silent" && problem.setting;
-    fill(this.problem, h("p", { role: "alert" }, h("b", {}, problem.steps ? "This run cannot be replayed. " : "This was not done. "), `${problem.message.charAt(0).toUpperCase()}${problem.message.slice(1)}.`.replace(/([.?!])\.$/, "$1")), fits && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps.slice(0, problem.fits), problem.fits) }, `Open it up to step ${problem.fits}`), again && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps, problem.at) }, "Try again"), run.setting ? close : h("a", { class: "button", href: "/ui/play/bulgannawar-vaidya" }, "Begin a run"));
-  }
-
-  announceStep() {
-    announce(this.run.current?.sentence ?? "");
+    fill(this.problem, h("p", { role: "alert" }, h("b", {}, ["setting", "bounds"].includes(problem.kind) ? "This setting cannot be played. " : problem.steps ? "This run cannot be replayed. " : "This was not done. "), `${problem.message.charAt(0).toUpperCase()}${problem.message.slice(1)}.`.replace(/([.?!])\.$/, "$1")), fits && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps.slice(0, problem.fits), problem.fits) }, `Open it up to step ${problem.fits}`), again && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps, problem.at) }, "Try again"), run.setting ? close : h("a", { class: "button", href: "/ui/play/bulgannawar-vaidya" }, "Begin a run"));
   }
 }
 
