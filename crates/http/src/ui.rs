@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::http::header::IF_NONE_MATCH;
+use axum::http::header::{ACCEPT_ENCODING, IF_NONE_MATCH};
 use axum::response::Response;
 use axum::routing::get;
 use page::Asked;
@@ -20,10 +20,12 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
 /// Serves the page. It is the same for every caller: what it shows, it asks for.
 async fn serve(request: Request) -> Result<Response, Problem> {
     let uri = request.uri();
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
     let asked = Asked {
         path: uri.path().strip_prefix("/ui").unwrap_or_default(),
         query: uri.query().unwrap_or_default(),
-        if_none_match: request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()),
+        if_none_match: header(IF_NONE_MATCH),
+        accept_encoding: header(ACCEPT_ENCODING),
     };
     let answer = page::answer(&asked);
     let mut response = Response::builder().status(StatusCode::from_u16(answer.status).unwrap_or_default());

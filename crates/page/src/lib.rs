@@ -72,25 +72,45 @@ pub struct Asked<'a> {
     pub query: &'a str,
     /// The tags of what the browser has, as it sent them.
     pub if_none_match: Option<&'a str>,
+    /// The encodings that the browser takes, as it sent them.
+    pub accept_encoding: Option<&'a str>,
 }
 
 /// Answers a request. Every path has an answer: an address that is no file is a view of the page.
 pub fn answer(asked: &Asked<'_>) -> Answer {
     let path = asked.path.trim_start_matches('/');
-    let (file, tag) = file(path).unwrap_or_else(|| file(INDEX).expect("the page is there"));
+    let (file, made) = file(path).unwrap_or_else(|| file(INDEX).expect("the page is there"));
+    let packed = asked.accept_encoding.is_some_and(takes_deflate);
+    let (tag, bytes) = if packed { (&made.packed_tag, &*made.packed) } else { (&made.tag, file.bytes) };
     let has_it = asked.if_none_match.is_some_and(|tags| has(tags, tag));
     let embed = asked.query.split('&').any(|part| part == "embed=1");
-    let headers = vec![
+    let mut headers = vec![
         ("content-type", content_type(file.path).to_string()),
-        ("etag", tag.to_string()),
+        ("etag", tag.clone()),
         // The browser asks each time whether the file is another one: a node may have been upgraded.
         ("cache-control", "no-cache".to_string()),
+        ("vary", "accept-encoding".to_string()),
         ("content-security-policy", policy(embed)),
         ("x-content-type-options", "nosniff".to_string()),
         ("referrer-policy", "no-referrer".to_string()),
         ("cross-origin-resource-policy", "same-origin".to_string()),
     ];
-    Answer { status: if has_it { 304 } else { 200 }, headers, body: if has_it { &[] } else { file.bytes } }
+    if packed {
+        headers.push(("content-encoding", DEFLATE.to_string()));
+    }
+    Answer { status: if has_it { 304 } else { 200 }, headers, body: if has_it { &[] } else { bytes } }
+}
+
+/// What HTTP calls the encoding of packed files: zlib's.
+const DEFLATE: &str = "deflate";
+
+/// Whether a browser takes packed files.
+fn takes_deflate(accepted: &str) -> bool {
+    accepted.split(',').any(|one| {
+        let mut parts = one.split(';').map(str::trim);
+        parts.next() == Some(DEFLATE)
+            && parts.all(|part| !matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+    })
 }
 
 /// What the page may load and ask: its own node and nothing else. A page that is embedded elsewhere shows no acts, so that no
@@ -103,11 +123,27 @@ fn policy(embed: bool) -> String {
     )
 }
 
-/// A file and its tag.
-fn file(path: &str) -> Option<(&'static File, &'static str)> {
-    static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| FILES.iter().map(|file| tag(file.bytes)).collect());
+/// What is made of a file when the first browser asks.
+struct Made {
+    tag: String,
+    /// A third of the bytes.
+    packed: Vec<u8>,
+    packed_tag: String,
+}
+
+impl Made {
+    fn of(bytes: &[u8]) -> Made {
+        let packed = miniz_oxide::deflate::compress_to_vec_zlib(bytes, 9);
+        Made { tag: tag(bytes), packed_tag: tag(&packed), packed }
+    }
+}
+
+/// A file, and what is made of it.
+fn file(path: &str) -> Option<(&'static File, &'static Made)> {
+    static MADE: LazyLock<Vec<Made>> =
+        LazyLock::new(|| FILES.iter().map(|file| Made::of(file.bytes)).collect());
     let index = FILES.iter().position(|file| file.path == path)?;
-    Some((&FILES[index], &TAGS[index]))
+    Some((&FILES[index], &MADE[index]))
 }
 
 /// Whether a browser that sent these tags has what has this tag.
