@@ -22,7 +22,7 @@ export class Printed {
     if (!exhibit) return;
     say(this.title, exhibit.mutant ? "What is left out" : "What is printed");
     say(this.where, exhibit.where ?? "");
-    fill(this.body, h("dl", { class: "sides-of" }, h("dt", { class: "red" }, exhibit.mutant ? "Defect" : "Printed"), h("dd", {}, exhibit.printed), h("dt", { class: "well" }, "Right"), h("dd", {}, exhibit.right)), this.run.canAct && h("div", { class: "acts-row" }, h("button", { class: "button", onclick: () => this.on.fail(exhibit) }, "Watch it fail"), h("button", { class: "button", onclick: () => this.on.right() }, "See it right")));
+    fill(this.body, h("dl", { class: "sides-of" }, h("dt", { class: "red" }, exhibit.mutant ? "Defect" : "Printed"), h("dd", {}, exhibit.printed), h("dt", { class: "well" }, "Right"), h("dd", {}, exhibit.right)), this.run.canAct && h("div", { class: "acts-row" }, h("button", { class: "button small", onclick: () => this.on.fail(exhibit) }, "Watch it fail"), h("button", { class: "button small", onclick: () => this.on.right() }, "See it right")));
   }
 }
 

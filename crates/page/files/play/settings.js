@@ -40,8 +40,8 @@ export class Settings {
     this.key = key;
     const number = (name, words, most, least = 1) => field(words, this.#number(name, setting[name], least, most));
     const options = (entry?.options ?? []).map((option) => this.#option(option, setting));
-    // The first choice is in sight; numbers and further ones are behind "more".
-    const first = options.findIndex(({ wanted }) => wanted);
+    // The first choice is in sight as long as there is room; numbers and further ones are behind "more".
+    const first = setting.defect ? -1 : options.findIndex(({ wanted }) => wanted);
     const shown = first >= 0 ? options.splice(first, 1) : [];
     const seed = field("seed", this.#number("seed", setting.seed, 0, Number.MAX_SAFE_INTEGER), "seed");
     const set = Object.keys(setting.options).length - shown.filter(({ name }) => name in setting.options).length;

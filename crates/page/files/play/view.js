@@ -52,7 +52,7 @@ class Player {
     this.transport = new Transport(run, { branches: () => branchesView(run) });
     this.title = h("h1", {});
     this.facts = h("p", { class: "quiet" });
-    this.step = h("code", { class: "step-chip" });
+    this.step = h("code", { class: "step-chip", hidden: true });
     this.sentence = h("p", { class: "sentence-text", "aria-live": "polite" });
     this.alarm = h("p", { class: "hidden-text", role: "alert" });
     this.counts = h("dl", { class: "counts" });
@@ -124,6 +124,7 @@ class Player {
   /** Plays another setting; the steps go with it as far as they fit. */
   async change(setting, keep) {
     const { run } = this;
+    if (!setting) return false;
     this.notice = null;
     const had = [run.steps, run.at];
     // The faults that the properties allow for are the algorithm's, unless a trace said otherwise.
@@ -176,6 +177,8 @@ class Player {
     this.drawProblem();
     this.transport.update();
     this.element.toggleAttribute("data-busy", run.busy);
+    this.element.toggleAttribute("data-empty", !run.setting);
+    this.element.toggleAttribute("data-none", !run.setting && Boolean(run.problem));
     if (!run.setting) return;
     this.settings?.update();
     this.drawTitle();
@@ -201,7 +204,7 @@ class Player {
 
   drawTitle() {
     const { setting, catalogueEntry: entry } = this.run;
-    say(this.title, setting.algorithm);
+    say(this.title, this.run.story?.title ?? setting.algorithm);
     const facts = [many(setting.nodes, "node"), numbered(this.run) || entry?.kind === "k-mutex" ? many(setting.tokens, "token") : null, entry?.kind === "group-mutex" ? many(setting.groups, "group") : null, setting.defect ?? (entry?.defects.length ? "corrected" : null)];
     say(this.facts, facts.filter(Boolean).join(", "));
   }
@@ -245,7 +248,7 @@ class Player {
   drawProblem() {
     const { run } = this;
     const { problem } = run;
-    const key = JSON.stringify([problem?.message, this.notice]);
+    const key = JSON.stringify([problem?.message, this.notice, Boolean(run.setting)]);
     if (this.problem.key === key) return;
     this.problem.key = key;
     this.problem.hidden = !problem && !this.notice;
@@ -255,7 +258,7 @@ class Player {
     if (!problem) return fill(this.problem, h("p", { role: "status" }, this.notice), close);
     const fits = typeof problem.fits === "number" && problem.steps;
     const again = problem.kind === "silent" && problem.setting;
-    fill(this.problem, h("p", { role: "alert" }, h("b", {}, ["setting", "bounds"].includes(problem.kind) ? "This setting cannot be played. " : problem.steps ? "This run cannot be replayed. " : "This was not done. "), `${problem.message.charAt(0).toUpperCase()}${problem.message.slice(1)}.`.replace(/([.?!])\.$/, "$1")), fits && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps.slice(0, problem.fits), problem.fits) }, `Open it up to step ${problem.fits}`), again && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps, problem.at) }, "Try again"), run.setting ? close : h("a", { class: "button", href: "/ui/play/bulgannawar-vaidya" }, "Begin a run"));
+    fill(this.problem, !run.setting && h("span", { class: "bang", "aria-hidden": "true" }, "!"), h("p", { role: "alert" }, h("b", {}, ["setting", "bounds"].includes(problem.kind) ? "This setting cannot be played. " : problem.steps ? "This run cannot be replayed. " : "This was not done. "), `${problem.message.charAt(0).toUpperCase()}${problem.message.slice(1)}.`.replace(/([.?!])\.$/, "$1")), fits && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps.slice(0, problem.fits), problem.fits) }, `Open it up to step ${problem.fits}`), again && h("button", { class: "button", onclick: () => run.load(problem.setting, problem.steps, problem.at) }, "Try again"), run.setting ? close : h("a", { class: "button", href: "/ui/play/bulgannawar-vaidya" }, "Begin a run"));
   }
 }
 
