@@ -181,6 +181,16 @@ test("nodes crash and restart, messages are lost and doubled, timers expire", { 
   await page.getByRole("dialog").getByText("deliver the chosen message").waitFor();
   await page.keyboard.press("Escape");
   assert.deepEqual(page.wrongs, []);
+  // A request names its group, and a timer of a node that waits expires.
+  await play("/ui/play/drs-gme?n=3");
+  await act(1, "Request").click();
+  await page.getByRole("menuitem", { name: /^Request group 1/ }).click();
+  await stands(1);
+  assert.match(await text(".step-chip"), /^req1:1/);
+  await page.keyboard.press("1");
+  await page.locator(".chosen-node").getByRole("button", { name: /^Timer suspect/ }).click();
+  await until("the timer expired", async () => /^tmo1/.test(await text(".step-chip")));
+  await fine();
 });
 
 test("a run plays by itself, pauses, and is faster", { timeout: LONG }, async () => {
