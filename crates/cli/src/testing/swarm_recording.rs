@@ -19,7 +19,7 @@ pub(crate) fn write(
     outcome: &Outcome,
 ) -> Result<()> {
     let title = match plan.defect {
-        Some(defect) => format!("swarm, seed {seed}, without the rule {}", defect.name()),
+        Some(defect) => format!("swarm, seed {seed}, with the defect {}", defect.name()),
         None => format!("swarm, seed {seed}"),
     };
     let nodes: Vec<u32> = (0..plan.nodes as u32).collect();
