@@ -158,7 +158,8 @@ fn a_run_of_the_swarm_is_recorded_and_stays_the_same() {
     for event in ["view", "leads", "died", "comes_back", "waits", "granted", "released", "ends"] {
         assert!(run.iter().any(is(event, None)), "no '{event}'");
     }
-    let log = text(&plain.stdout).lines().filter(|line| line.split_whitespace().nth(3) == Some("holds")).count();
+    let log =
+        text(&plain.stdout).lines().filter(|line| line.split_whitespace().nth(3) == Some("holds")).count();
     assert_eq!(run.iter().filter(|line| line["event"] == "granted").count(), log);
 
     let failed = document(folder.run("swarm --defect no-margin --record failed.jsonl --format json").stdout);

@@ -2,6 +2,7 @@
 
 import { s } from "../dom.js";
 
+const clamp = (low, value, high) => Math.max(low, Math.min(high, value));
 const n = (value) => Math.round(value * 10) / 10;
 const MOST_LANES = 6;
 
@@ -52,7 +53,12 @@ export function marks(data, scale, name) {
     if (it.kind === "leads") add("leads", box(left, above, wide, 2.5));
     if (it.kind === "lapsed" || it.kind === "silent") add(it.kind, box(left, above, wide, high));
     if (it.kind === "cut") add("cut", `M${n(left)} ${n(above + high - 1)}H${n(right)}`);
-    if (it.kind === "still") for (let at = left; at < right; at += 6) add("still", `M${n(at)} ${n(above + high)}L${n(Math.min(at + high, right))} ${n(above + high - Math.min(high, right - at))}`);
+    if (it.kind === "out") add("out", box(left, above + 0.5, wide, high - 1));
+    if (it.kind !== "still") continue;
+    for (let at = left - high; at < right; at += 6) {
+      const [from, to] = [Math.max(at, left), Math.min(at + high, right)];
+      if (to > from) add("still", `M${n(from)} ${n(above + high - (from - at))}L${n(to)} ${n(above + high - (to - at))}`);
+    }
   }
   for (const { time } of data.views) if (time >= lo && time <= hi) add("turn", `M${n(x(time))} 0V${n(scale.tall)}`);
 
@@ -61,7 +67,7 @@ export function marks(data, scale, name) {
   const grants = data.grants.filter(shown);
   const placed = name && slots <= MOST_LANES ? grants.map((it) => ({ it, lane: it.slot })) : lanes(grants);
   const rows = Math.max(1, ...placed.map(({ lane }) => lane + 1));
-  const thick = Math.min(name ? 13 : 5, (high * 0.66) / rows - 1);
+  const thick = clamp(1, (high * 0.66) / rows - 1, name ? 16 : 10);
   for (const { it, lane } of placed) {
     const [left, right] = span(it);
     const at = top(it.node) + 4 + lane * (thick + 1);
@@ -73,7 +79,7 @@ export function marks(data, scale, name) {
   }
   for (const { it, lane } of lanes(data.waits.filter(shown), 3)) {
     const [left, right] = span(it);
-    const at = top(it.node) + high - 3 - lane * 3;
+    const at = top(it.node) + high - 4 - lane * 4;
     add("wait", `M${n(left)} ${n(at)}H${n(Math.max(left + 1, right))}`);
   }
   const hands = data.hands.filter((it) => (!name || it.name === name) && y.has(it.from) && y.has(it.to) && it.at >= lo && it.left <= hi);
@@ -106,7 +112,7 @@ export function marks(data, scale, name) {
 }
 
 /** What is drawn below is first. */
-const ORDER = ["alive", "gone", "lapsed", "silent", "still", "turn", "cut", "leads", "wait", "hand", "tip", "grant", "unsure", "part", "wrong-hatch", "wrong-edge", "clash"];
+const ORDER = ["alive", "gone", "lapsed", "silent", "out", "still", "turn", "cut", "leads", "wait", "hand", "tip", "grant", "unsure", "part", "wrong-hatch", "wrong-edge", "clash"];
 const sorted = (paths) => [...paths].sort(([one], [other]) => ORDER.indexOf(one.split(" ")[0]) - ORDER.indexOf(other.split(" ")[0]));
 const styled = (style, d) => s("path", { class: `rec ${style}`, d });
 

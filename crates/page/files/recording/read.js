@@ -29,13 +29,19 @@ const BANDS = [
   { kind: "cut", begins: ["cut_off"], ends: ["reached"] },
 ];
 
+const last = (to) => to ?? Infinity;
+
+/** What is left of a band outside of another. */
+const without = (band, gap) => (last(gap.to) <= band.from || gap.from >= last(band.to) ? [band] : [band.from < gap.from && { ...band, to: gap.from }, last(band.to) > last(gap.to) && { ...band, from: gap.to }].filter(Boolean));
+
 export class Recording {
   constructor(text) {
     const { header, events } = lines(text);
     this.header = header;
     this.complete = events.at(-1)?.event === "ends";
     this.events = events.filter((it) => it.event !== "ends");
-    this.last = this.events.at(-1)?.time ?? 0;
+    // After the faults of a swarm there is much time in which nothing happens.
+    this.last = (header.kind === "swarm" ? this.events : events).at(-1)?.time ?? 0;
     this.nodes = [...new Set([...header.nodes, ...events.flatMap((it) => it.node ?? it.members ?? [])])].sort((a, b) => a - b);
     this.names = [...new Set(this.events.flatMap((it) => it.name ?? []))].sort(new Intl.Collator("en", { numeric: true }).compare);
     this.views = this.events.filter((it) => it.event === "view");
@@ -60,7 +66,8 @@ export class Recording {
     // A node that joins later is not there before.
     for (const node of this.nodes) if (!this.header.nodes.includes(node)) begin("down", node, 0);
     let leader = null;
-    for (const { event, node, time, number, from, to, both } of this.events) {
+    for (const { event, node, time, number, from, to, both, members } of this.events) {
+      if (event === "view") for (const it of this.nodes) members.includes(it) ? end("out", it, time) : begin("out", it, time);
       for (const { kind, begins, ends } of BANDS) {
         if (ends.includes(event)) end(kind, node, time);
         if (begins.includes(event)) begin(kind, node, time);
@@ -75,6 +82,10 @@ export class Recording {
       if (over) over.to = time;
     }
     for (const { kind, node } of [...open.values()]) end(kind, node, null);
+    // Of a process that is dead, nothing else is worth showing.
+    const downs = this.bands.filter((it) => it.kind === "down");
+    const rest = this.bands.filter((it) => it.kind !== "down");
+    this.bands = [...downs, ...rest.flatMap((it) => downs.filter((down) => down.node === it.node).reduce((parts, down) => parts.flatMap((part) => without(part, down)), [it]))];
   }
 
   /** Requests, from asking to their end. Sessions of a cluster are numbered by each node, those of the swarm are clients. */

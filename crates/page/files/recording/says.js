@@ -4,7 +4,7 @@ import { fence, many, who } from "../words.js";
 
 const list = (nodes) => `${nodes.length === 1 ? "node" : "nodes"} ${nodes.join(", ")}`;
 const long = (seconds) => `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
-const held = (it) => `slot ${it.slot}${it.group ? `, group ${it.group}` : ""}, fence ${fence(it.fence)}`;
+const held = (it) => `slot ${it.slot}${it.group ? `, group ${it.group.replace(/^group /, "")}` : ""}, fence ${fence(it.fence)}`;
 /** A client of the swarm has a number, one of a cluster calls itself something. */
 const client = (it) => (it.label ? who(it.label).name : `client ${it.session}`);
 

@@ -1,7 +1,6 @@
 // A recording of the swarm or of a cluster on a time line: rows of nodes, views above, one cursor that goes from event to event.
 
 import { fill, h, s, say, set } from "../dom.js";
-import { icon } from "../draw/icons.js";
 import { command } from "../live/states.js";
 import { clock, count, many } from "../words.js";
 import { asSvg, marks, paint } from "./marks.js";
@@ -118,7 +117,7 @@ class Line {
     const { data, name } = this;
     const { width } = this.#measure();
     const nodes = data.nodes.filter((node) => !this.hidden.nodes.has(node));
-    const row = clamp(26, (this.rows.clientHeight - 8) / Math.max(1, nodes.length), 92);
+    const row = clamp(26, (this.rows.clientHeight - 8) / Math.max(1, nodes.length), 140);
     const scale = { width, left: LEFT, row, tall: 8 + row * nodes.length, lo: this.#lo, hi: this.#lo + this.span, end: data.last, x: (time) => this.#x(time), y: new Map(nodes.map((node, at) => [node, 4 + row * (at + 0.5)])) };
     const seen = marks(data, scale, name);
     const onCanvas = seen.number > MOST_MARKS;
@@ -276,25 +275,25 @@ function menu(line) {
   return element;
 }
 
-const LEGEND = [["alive", "runs"], ["leads", "leads"], ["grant", "holds"], ["wait", "waits"], ["lapsed", "no lease, or no answer"], ["still", "stands still"], ["part", "partition"]];
+const LEGEND = [["alive", "runs"], ["leads", "leads"], ["grant", "holds"], ["wait", "waits"], ["lapsed", "no lease, or no answer"], ["out", "not a member"], ["still", "stands still"], ["part", "partition"]];
 
 /** Shows the text of a recording. Throws what is wrong with it. */
 export function show(root, text, name) {
   const data = new Recording(text);
   const { header } = data;
   const line = new Line(data);
-  const button = (words, call, sign) => h("button", { class: "button", onclick: call }, sign && icon(sign, 14), words);
+  const button = (words, call) => h("button", { class: "button", onclick: call }, words);
   const names = h("select", { id: "rec-name", onchange: () => ((line.name = names.value), line.choose()) }, h("option", { value: "" }, `all ${many(data.names.length, "name")}`), data.names.map((it) => h("option", { value: it }, it)));
   const zoom = (words, sign, by) => h("button", { "aria-label": words, title: words, onclick: () => line.zoom(by) }, sign);
   const facts = [header.began_unix_seconds && `began at ${clock(header.began_unix_seconds * 1000)}`, seconds(data.last), many(data.nodes.length, "node"), many(data.views.length, "view"), many(data.events.length, "event"), (header.names || header.prefixes) && "some names only"].filter(Boolean);
   const amber = [data.missed > 0 && `${many(data.missed, "event is", "events are")} missing.`, !data.complete && "The recording was cut off."].filter(Boolean).join(" ");
   const found = data.findings.length;
-  const legend = LEGEND.map(([kind, words]) => h("span", {}, s("svg", { width: 22, height: 12, "aria-hidden": "true" }, s("path", { class: `rec ${kind} pine`, d: { alive: "M0 1h22v10h-22z", leads: "M0 5h22v2.5h-22z", grant: "M0 3h22v6h-22z", lapsed: "M0 1h22v10h-22z", still: "M2 11l10 -10M8 11l10 -10M14 11l8 -8", part: "M1 2v8M1 6H21M21 2v8" }[kind] ?? "M0 6h22" })), words));
+  const legend = LEGEND.map(([kind, words]) => h("span", {}, s("svg", { width: 22, height: 12, "aria-hidden": "true" }, s("path", { class: `rec ${kind} pine`, d: { alive: "M0 1h22v10h-22z", leads: "M0 5h22v2.5h-22z", grant: "M0 3h22v6h-22z", lapsed: "M0 1h22v10h-22z", out: "M1 1h20v10h-20z", still: "M2 11l10 -10M8 11l10 -10M14 11l8 -8", part: "M1 2v8M1 6H21M21 2v8" }[kind] ?? "M0 6h22" })), words));
   const element = h(
     "div",
     { class: "view recording" },
     h("header", { class: "rec-title" }, h("h1", {}, header.title), h("p", { class: "quiet" }, `${name ? `${name}: ` : ""}${facts.join(", ")}. `, amber && h("span", { class: "amber" }, amber)), header.command && command(header.command)),
-    h("div", { class: "rec-tools" }, h("label", { class: "rec-pick", for: "rec-name" }, "Name ", names), menu(line), h("div", { class: "pair", role: "group", "aria-label": "Zoom of time" }, h("span", { class: "quiet" }, "zoom"), zoom("More time", "−", -1), line.zoomed, zoom("Less time", "+", 1)), h("span", { class: "rec-go" }, button("Previous", () => line.go(line.at - 1), "left"), button("Next", () => line.go(line.at + 1)), line.where, found > 0 && h("button", { class: "button danger-text", onclick: () => line.find(1) }, found > 1 ? `Next of ${count(found)} findings` : "Show the finding"))),
+    h("div", { class: "rec-tools" }, h("label", { class: "rec-pick", for: "rec-name" }, "Name ", names), menu(line), h("div", { class: "pair", role: "group", "aria-label": "Zoom of time" }, h("span", { class: "quiet" }, "zoom"), zoom("More time", "−", -1), line.zoomed, zoom("Less time", "+", 1)), h("span", { class: "rec-go" }, button("Previous", () => line.go(line.at - 1)), button("Next", () => line.go(line.at + 1)), line.where, found > 0 && h("button", { class: "button danger-text", onclick: () => line.find(1) }, found > 1 ? `Next of ${count(found)} findings` : "Show the finding"))),
     h("section", { class: "panel rec-time-line", "aria-label": "Time" }, h("div", { class: "rec-plot" }, line.axis, line.rows, line.times, line.head), line.slider, line.sentence, h("p", { class: "rec-legend quiet" }, legend)),
     line.list,
   );
