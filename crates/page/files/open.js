@@ -21,7 +21,6 @@ async function openText(text, name, root) {
     const viewer = await import(RECORDING).catch(() => {
       throw new Error("this is a recording, and this page has no viewer for recordings");
     });
-    fill(root);
     return viewer.show(root, text, name);
   }
   const link = /#(?:.*&)?r=([\w-]+)/.exec(text);

@@ -10,7 +10,7 @@ import { KINDS, kindOf, says } from "./says.js";
 /** Above so many marks the rows are drawn on canvas. */
 const MOST_MARKS = 2000;
 /** The table shows so many events on each side of the cursor. */
-const NEAR = 60;
+const NEAR = 40;
 const [LEFT, TOP, RIGHT] = [46, 24, 16];
 const clamp = (low, value, high) => Math.max(low, Math.min(high, value));
 
@@ -277,7 +277,7 @@ function menu(line) {
 
 const LEGEND = [["alive", "runs"], ["leads", "leads"], ["grant", "holds"], ["wait", "waits"], ["lapsed", "no lease, or no answer"], ["out", "not a member"], ["still", "stands still"], ["part", "partition"]];
 
-/** Shows the text of a recording. Throws what is wrong with it. */
+/** Shows the text of a recording instead of what is there. Throws what is wrong with it. */
 export function show(root, text, name) {
   const data = new Recording(text);
   const { header } = data;
@@ -297,7 +297,7 @@ export function show(root, text, name) {
     h("section", { class: "panel rec-time-line", "aria-label": "Time" }, h("div", { class: "rec-plot" }, line.axis, line.rows, line.times, line.head), line.slider, line.sentence, h("p", { class: "rec-legend quiet" }, legend)),
     line.list,
   );
-  root.append(element);
+  fill(root, element);
   document.title = `${header.title} · Tokenwood`;
   line.choose();
   if (found) line.find(1);

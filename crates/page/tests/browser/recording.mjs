@@ -100,7 +100,7 @@ test("a failure of the swarm is shown where it happens, and can be stepped", { t
 test("names, nodes and kinds can be left out, and time zooms", { timeout: LONG }, async () => {
   await openFile(await record("run.jsonl", "--seed", "9"));
   const all = Number(await slider().getAttribute("aria-valuemax"));
-  await page.getByLabel("Name").selectOption("name 1");
+  await page.locator("#rec-name").selectOption("name 1");
   const named = Number(await slider().getAttribute("aria-valuemax"));
   assert.ok(named < all, `${named} of ${all}`);
   assert.ok((await page.locator(".rec.grant.t0").count()) > 0, "slots have colours");
