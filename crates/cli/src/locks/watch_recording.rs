@@ -17,7 +17,7 @@ use crate::terminal::recording::{Header, Recording};
 /// How often a node is asked.
 const EVERY: Duration = Duration::from_secs(1);
 /// A node that takes longer to answer does not.
-const PATIENCE: Duration = Duration::from_secs(3);
+const LONGEST_ANSWER: Duration = Duration::from_secs(3);
 
 /// What is known of a node.
 #[derive(Default)]
@@ -201,8 +201,9 @@ impl Looker {
             };
             admin.cluster().await.map_err(reason)
         };
-        let answer = tokio::time::timeout(PATIENCE, asked).await;
-        let cluster = answer.unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())))?;
+        let answer = tokio::time::timeout(LONGEST_ANSWER, asked).await;
+        let cluster =
+            answer.unwrap_or_else(|_| Err(format!("no answer within {} s", LONGEST_ANSWER.as_secs())))?;
         self.open = open;
         Ok(cluster)
     }
