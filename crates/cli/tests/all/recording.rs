@@ -19,6 +19,7 @@ fn lines(file: &Path) -> Vec<Value> {
         let problems = against(&schema, line);
         assert!(problems.is_empty(), "{}\n{line}", problems.join("\n"));
     }
+    assert_eq!(lines[0]["schema"], "tokenwood.recording/1");
     let times: Vec<f64> = lines.iter().skip(1).map(|line| line["time"].as_f64().unwrap()).collect();
     assert!(times.is_sorted(), "lines are in the order of time");
     lines
@@ -117,6 +118,10 @@ fn a_watch_that_is_killed_leaves_whole_lines() {
         has(&file, is("granted", None))
     };
     assert!(until(seen));
+    cluster.says(0, &["acquire", "build"]);
+    cluster.says(0, &["release", "--force", "build", "--now"]);
+    assert!(until(|| has(&file, is("taken_away", Some(0)))), "a forced release is recorded");
+    assert!(has(&file, is("force_released", Some(0))));
     watching.0.kill().unwrap();
     watching.0.wait().unwrap();
     assert!(fs::read_to_string(&file).unwrap().ends_with('\n'));
