@@ -128,6 +128,7 @@ impl Run {
             if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
                 let names: Vec<String> = core.everything().into_iter().map(|listing| listing.name).collect();
                 let Status { node, sessions, requests, resources, .. } = status;
+                let node = Run::index(node);
                 self.outcome.stuck.push(format!(
                     "node {node} has not forgotten everything in the end: sessions {sessions}, requests {requests}, names \
                      {resources} ({})",

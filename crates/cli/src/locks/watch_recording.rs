@@ -59,7 +59,7 @@ impl Recorder {
         self.begun = Instant::now();
         self.recording.begin(&Header {
             kind: "cluster",
-            title: &format!("cluster {}", cluster.name),
+            title: &format!("Cluster {}", cluster.name),
             command: None,
             nodes: &nodes,
             began_unix_seconds: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|it| it.as_secs_f64()),

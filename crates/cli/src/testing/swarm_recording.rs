@@ -19,8 +19,8 @@ pub(crate) fn write(
     outcome: &Outcome,
 ) -> Result<()> {
     let title = match plan.defect {
-        Some(defect) => format!("swarm, seed {seed}, with the defect {}", defect.name()),
-        None => format!("swarm, seed {seed}"),
+        Some(defect) => format!("Swarm, seed {seed}, with the defect {}", defect.name()),
+        None => format!("Swarm, seed {seed}"),
     };
     let nodes: Vec<u32> = (0..plan.nodes as u32).collect();
     recording.begin(&Header {

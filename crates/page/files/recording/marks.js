@@ -72,7 +72,8 @@ export function marks(data, scale, name) {
     const [left, right] = span(it);
     const at = top(it.node) + 4 + lane * (thick + 1);
     const tone = name ? `t${it.slot % 6}` : "pine";
-    add(`grant ${tone}`, box(left, at, right - left, thick));
+    // A hair between bars that follow each other.
+    add(`grant ${tone}`, box(left, at, right - left - (right - left > 3 ? 0.7 : 0), thick));
     if (it.wrong) add("clash", box(left - 1.5, at - 1.5, right - left + 3, thick + 3));
     if (it.how === "no_answer") add("unsure", `M${n(right)} ${n(at - 2)}v${n(thick + 4)}`);
     if (thick >= 11 && right - left > 40) labels.push({ x: Math.max(left, scale.left) + 5, y: at + thick / 2 + 3.6, tone, text: `${it.slot}` });

@@ -38,7 +38,7 @@ const SAYS = {
   partition_ends: (it) => `Messages pass again: partition ${it.number} is over`,
   defined: (it) => `An operator defines ${it.name} as ${it.definition}`,
   lies: (it) => `sends node ${it.to} what no honest node sends`,
-  finding: (it) => `${it.kind === "violation" ? "Violation" : "Stuck"}: ${it.words}`,
+  finding: (it) => `${it.kind === "violation" ? "Violation" : "Stuck"}: ${it.words.replace(/\b\d{13,}\b/g, fence)}`,
   missed: (it) => `${many(it.count, "event is", "events are")} missing here`,
 };
 

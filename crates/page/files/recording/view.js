@@ -16,7 +16,8 @@ const clamp = (low, value, high) => Math.max(low, Math.min(high, value));
 
 class Line {
   #lo = 0;
-  #drag = null;
+  #spanned = 0;
+  #frame = 0;
   at = 0;
   name = "";
   hidden = { nodes: new Set(), kinds: new Set() };
@@ -59,7 +60,7 @@ class Line {
     this.watch.disconnect();
     this.themes.disconnect();
     this.theme.removeEventListener("change", this.redraw);
-    this.#drag = null;
+    cancelAnimationFrame(this.#frame);
   }
 
   /** The events that are shown: all but those of names, nodes and kinds that are left out. What is wrong is always shown. */
@@ -98,9 +99,15 @@ class Line {
     this.#pan(around - share * span);
   }
 
+  /** Moves the window; it is drawn once for each frame. */
   #pan(lo) {
-    this.#lo = clamp(0, lo, this.end - this.span);
-    this.draw();
+    const to = clamp(0, lo, this.end - this.span);
+    if (to === this.#lo && this.span === this.#spanned) return this.#head(this.#measure().width);
+    [this.#lo, this.#spanned] = [to, this.span];
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.draw();
+    });
   }
 
   #measure() {

@@ -64,7 +64,7 @@ after(async () => {
 test("a failure of the swarm is shown where it happens, and can be stepped", { timeout: LONG }, async () => {
   page = await stage.page("/ui/recording");
   await slider().waitFor();
-  await page.getByRole("heading", { name: /^swarm, seed \d+, with the defect no-margin$/ }).waitFor();
+  await page.getByRole("heading", { name: /^Swarm, seed \d+, with the defect no-margin$/ }).waitFor();
   assert.match(await sentence(), /Violation: a client gets name 0 /);
   await page.locator(".pill", { hasText: "violation" }).waitFor();
   assert.ok((await page.locator(".rec.wrong-edge").count()) > 0, "there is a band");
