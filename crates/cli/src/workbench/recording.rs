@@ -143,7 +143,10 @@ impl Summary {
         table::print(&rows);
         for View { time, view, members } in &self.views {
             let members: Vec<String> = members.iter().map(ToString::to_string).collect();
-            say!("{time:8.3} s  view {view} with nodes {}", members.join(", "));
+            match members.is_empty() {
+                true => say!("{time:8.3} s  view {view} without nodes"),
+                false => say!("{time:8.3} s  view {view} with nodes {}", members.join(", ")),
+            }
         }
         if self.missed > 0 {
             say!(
