@@ -169,7 +169,9 @@ fn listed(nodes: &[usize]) -> String {
 impl fmt::Display for Happened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Happened::View { epoch, members } if members.is_empty() => write!(f, "view {epoch} without nodes"),
+            Happened::View { epoch, members } if members.is_empty() => {
+                write!(f, "view {epoch} without nodes")
+            }
             Happened::View { epoch, members } => write!(f, "view {epoch} with nodes {}", listed(members)),
             Happened::Node(node, change) => write!(f, "node {node} {change}"),
             Happened::Apart { from, to, both, lasts } => {
