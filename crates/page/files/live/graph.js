@@ -19,6 +19,7 @@ const BEADS = 5;
 /** So many tokens are drawn at a node, and the pointers of so many slots: the table has all. */
 const TOKENS = 3;
 const SLOTS = 6;
+const WAYS = 48;
 
 /** A token and its queue, beside its node; in a crowd, on the far side of the ring. */
 function token({ slot, next }, at, busy, index, r, crowded) {
@@ -54,6 +55,15 @@ function token({ slot, next }, at, busy, index, r, crowded) {
 function beyond(at, more, r) {
   const side = at.x >= WIDTH / 2 - 1 ? 1 : -1;
   return s("text", { class: `label beyond-tokens ${side > 0 ? "right" : "left"}`, x: at.x + side * (r + 12), y: at.y + (at.y > HEIGHT / 2 + 20 ? -1 : 1) * (r + 8) }, `+ ${count(more)} ${more === 1 ? "token" : "tokens"}`);
+}
+
+/** Pointers of one slot in words: those that lead to the same node together, as "0–6, 9 → 3". */
+function ways(pointers) {
+  const to = new Map();
+  for (const it of pointers) to.set(it.to, [...(to.get(it.to) ?? []), it.from]);
+  const ranges = (nodes) => nodes.reduce((all, node) => (all.at(-1)?.[1] === node - 1 ? ((all.at(-1)[1] = node), all) : [...all, [node, node]]), []);
+  const texts = [...to].map(([node, from]) => `${ranges(from).map(([a, b]) => (a === b ? a : b === a + 1 ? `${a}, ${b}` : `${a}–${b}`)).join(", ")} → ${node}`);
+  return texts.join("; ") || "–";
 }
 
 /** A pointer, before it has a place. */
@@ -93,9 +103,9 @@ export class Graph {
     this.#choices(lock.tokens);
     const tokens = lock.tokens.filter((it) => this.chosen === null || it.slot === this.chosen);
     this.#tabulate(tokens, pointers);
-    // Tokens first, then those that get them next, then all others that have a part in it.
+    // The home and the tokens first, then those that get them next, then all others that have a part in it.
     const [first, next, others] = [lock.tokens.map((it) => it.node), lock.tokens.map((it) => it.next[0]), [...lock.tokens.flatMap((it) => it.next), ...lock.clients.map((client) => client.node), ...pointers.flatMap((it) => [it.from, it.to]), lock.home]].map((some) => new Set(some));
-    const part = (node) => (first.has(node) ? 3 : next.has(node) ? 2 : Number(others.has(node)));
+    const part = (node) => (node === lock.home ? 4 : first.has(node) ? 3 : next.has(node) ? 2 : Number(others.has(node)));
     const shown = nodes.length <= MOST ? nodes : [...nodes].sort((a, b) => part(b.node) - part(a.node) || a.node - b.node).slice(0, MOST).sort((a, b) => a.node - b.node);
     this.crowded = shown.length >= CROWD;
     this.radius = this.crowded ? 17 : shown.length > 8 ? 20 : R;
@@ -103,22 +113,27 @@ export class Graph {
     const where = new Map(shown.map((node, index) => [node.node, at[index]]));
     const held = new Set(lock.clients.filter((client) => client.state === "holds").map((client) => client.slot));
     const waits = new Set(tokens.flatMap((it) => it.next.map((node) => `${it.slot}/${node}`)));
-    const drawn = tokens.slice(0, SLOTS);
-    const order = new Map(drawn.map((it, index) => [it.slot, index]));
     // A node that waits for a token has no pointer to it: its request is drawn instead.
-    const ways = pointers.filter((it) => order.has(it.slot) && !waits.has(`${it.slot}/${it.from}`) && where.has(it.from) && where.has(it.to));
+    const here = pointers.filter((it) => !waits.has(`${it.slot}/${it.from}`) && where.has(it.from) && where.has(it.to));
+    const drawn = tokens.slice(0, SLOTS);
+    let ways = here.filter((it) => drawn.some(({ slot }) => slot === it.slot));
+    while (ways.length > WAYS && drawn.length > 1) {
+      const { slot } = drawn.pop();
+      ways = ways.filter((it) => it.slot !== slot);
+    }
+    const order = new Map(drawn.map((it, index) => [it.slot, index]));
     keyed(this.ways, ways, (it) => `${it.slot}/${it.from}/${shown.length}`, (it) => way(it), (element, it) => this.#way(element, it, where, order.get(it.slot)));
     fill(this.asks, drawn.flatMap((it, index) => it.next.map((node) => this.#line(where.get(node), where.get(it.node), it.slot, index))).filter(Boolean));
     fill(this.spots, shown.map((node, index) => this.#node(node, at[index], lock, tokens)));
     fill(this.tokens, this.#tokens(tokens, where, held));
-    this.#explain(nodes.length - shown.length, tokens, ways, lock);
+    this.#explain(nodes.length - shown.length, tokens, ways, lock, drawn.length);
   }
 
-  #explain(others, tokens, ways, lock) {
+  #explain(others, tokens, ways, lock, lined) {
     const line = (kind, slot) => s("svg", { width: 26, height: 8, class: `key-line ${colour(slot)}` }, s("path", { class: `${kind} ${colour(slot)}`, d: "M1 4H25" }));
     const slots = tokens.filter((it) => ways.some((way) => way.slot === it.slot)).slice(0, 4);
     const waiting = tokens.find((it) => it.next.length);
-    const many = tokens.length > SLOTS ? `the first ${SLOTS} slots have lines` : "";
+    const many = tokens.length > lined ? `lines of ${count(lined)} of ${count(tokens.length)} slots: choose one` : "";
     this.legend.hidden = tabled();
     fill(
       this.legend,
@@ -131,7 +146,7 @@ export class Graph {
   }
 
   #tabulate(tokens, pointers) {
-    const rows = tokens.map((it) => [String(it.slot), String(it.node), it.next.join(", ") || "–", pointers.filter((way) => way.slot === it.slot).map((way) => `${way.from} → ${way.to}`).join(", ") || "–"]);
+    const rows = tokens.map((it) => [String(it.slot), String(it.node), it.next.join(", ") || "–", ways(pointers.filter((way) => way.slot === it.slot))]);
     this.table.update(["slot", "token at node", "next nodes", "pointers"], rows);
   }
 
@@ -187,6 +202,8 @@ export class Graph {
     if (this.chips.dataset.key === `${key}/${this.chosen}`) return;
     this.chips.dataset.key = `${key}/${this.chosen}`;
     const chip = (slot, text) => h("button", { class: "chip", "aria-pressed": this.chosen === slot, onclick: () => { this.chosen = slot; this.redraw?.(); } }, text);
-    fill(this.chips, tokens.length > 1 && tokens.length <= 6 ? [chip(null, "All"), tokens.map((it) => chip(it.slot, String(it.slot)))] : []);
+    if (tokens.length <= SLOTS) return fill(this.chips, tokens.length > 1 ? [chip(null, "All"), tokens.map((it) => chip(it.slot, String(it.slot)))] : []);
+    const choice = h("select", { "aria-label": "Which slot", onchange: () => { this.chosen = choice.value === "" ? null : Number(choice.value); this.redraw?.(); } }, h("option", { value: "" }, "all slots"), tokens.slice(0, 256).map((it) => h("option", { value: it.slot, selected: it.slot === this.chosen }, `slot ${it.slot}`)));
+    fill(this.chips, choice);
   }
 }

@@ -47,7 +47,7 @@ class NameView {
     this.queue = table("Queue", ["place", "node", "who", "client", "next by", "for"]);
     this.look = looks(query, () => this.update());
     this.trouble = h("p", { class: "wrong", role: "alert" });
-    root.append(
+    this.element = root.appendChild(
       h(
         "div",
         { class: "view one-name" },
@@ -101,6 +101,7 @@ class NameView {
     }
     say(this.trouble, this.#problem && !this.#problem.silent ? sentence(this.#problem.message) : "");
     const lock = this.#lock;
+    this.element.classList.toggle("refused", !lock && Boolean(this.#problem) && !this.#problem.silent);
     if (!lock) return;
     const now = live.now();
     const aged = (client) => client.since_ms + Math.max(0, now - this.#asked);
