@@ -51,7 +51,7 @@ class NameView {
       h(
         "div",
         { class: "view one-name" },
-        h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), name)), this.chips, h("div", { class: "acts" }, command(`tokenwood inspect ${quoted(name)}`), this.resize, this.force), this.look.buttons, this.trouble),
+        h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), name)), this.chips, h("div", { class: "acts" }, command(`tokenwood inspect ${quoted(name)}`), this.resize, this.force, this.look.buttons), this.trouble),
         this.graph.element,
         h("div", { class: "tables" }, this.inside.element, this.queue.element),
         this.handoffs.element,
