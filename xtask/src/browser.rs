@@ -19,9 +19,14 @@ const OLDEST: &str = "process.exit(Number(process.versions.node.split('.')[0]) <
 /// Tests the page, if there is a browser. Otherwise says what is not run; in CI that is a failure.
 pub(crate) fn test() -> Result<()> {
     match prepare()? {
-        Ok(modules) => {
-            run(node(&modules)?.args(["--test", "live.mjs", "player.mjs", "sharing.mjs", "gallery.mjs"]))
-        }
+        Ok(modules) => run(node(&modules)?.args([
+            "--test",
+            "--test-concurrency=1",
+            "live.mjs",
+            "player.mjs",
+            "sharing.mjs",
+            "gallery.mjs",
+        ])),
         Err(why) if under_ci() => bail!("the page is not tested: {why}"),
         Err(why) => {
             println!("NOT RUN: the page is not tested: {why}");

@@ -25,6 +25,7 @@ mod options;
 mod overview;
 pub mod player;
 mod problem;
+mod same_site;
 mod sessions;
 mod shape;
 mod streams;

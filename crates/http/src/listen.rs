@@ -1,10 +1,12 @@
 //! Connections: accepted, encrypted where the node encrypts, bounded, and served until they or the node end.
 
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::response::IntoResponse;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -25,6 +27,7 @@ use crate::caller::Origin;
 use crate::eager::eagerly;
 use crate::metrics::Answered;
 use crate::problem::Problem;
+use crate::same_site::is_foreign;
 
 /// What the handshake calls this protocol.
 const HTTP: &[u8] = b"http/1.1";
@@ -137,13 +140,15 @@ pub(crate) async fn converse(
     // Not as layers of the router: each would cost every request two allocations.
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(origin.clone());
-        let (answer, answered) = (router.call(request), answered.clone());
+        let answer = (!is_foreign(&request)).then(|| router.call(request));
+        let answered = answered.clone();
         async move {
-            let answer = answer.await;
-            if let Ok(answer) = &answer {
-                answered.count(answer.status().as_u16());
-            }
-            answer
+            let answer = match answer {
+                Some(answer) => answer.await?,
+                None => Problem::foreign_page().into_response(),
+            };
+            answered.count(answer.status().as_u16());
+            Ok::<_, Infallible>(answer)
         }
     });
     let connection = http1::Builder::new()

@@ -5,9 +5,12 @@ use std::sync::{Arc, LazyLock};
 
 use ::player::limits::{LONGEST_LINK, MOST_STEPS};
 use ::player::{AutorunRequest, CompareRequest, CurveRequest, FindRequest, PlayRequest, Shared, trace_file};
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+    VARY,
+};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -27,13 +30,12 @@ mod alone;
 mod file;
 mod no;
 mod said;
-mod same_site;
 mod work;
 
 pub use alone::{Opened, serve};
+pub(crate) use no::No;
 
 use file::FileRequest;
-use no::No;
 use said::Said;
 use work::Works;
 
@@ -104,7 +106,6 @@ fn routes<S: Clone + Send + Sync + 'static>(player: Player) -> Router<S> {
         .route("/player/curve", post(curve))
         .layer(DefaultBodyLimit::max(LARGEST_RUN))
         .merge(Router::new().route("/player/open", post(open)).layer(file))
-        .layer(from_fn(same_site::check))
         .layer(from_fn(never_guessed))
         .with_state(player)
 }
@@ -129,27 +130,41 @@ struct About {
 }
 
 /// An answer that is the same for as long as the program runs.
-struct Fixed {
-    json: Result<String, ::player::Refusal>,
+struct Fixed(Result<[Form; 2], ::player::Refusal>);
+
+/// One of its forms: as it is, or packed.
+struct Form {
+    bytes: Bytes,
     tag: String,
+}
+
+impl Form {
+    fn new(bytes: Vec<u8>) -> Form {
+        Form { tag: page::tag(&bytes), bytes: bytes.into() }
+    }
 }
 
 impl Fixed {
     fn of(list: Result<impl Serialize, ::player::Refusal>) -> Fixed {
-        // These types have nothing that JSON cannot say.
-        let json = list.map(|list| serde_json::to_string(&list).unwrap_or_default());
-        let tag = page::tag(json.as_deref().unwrap_or_default().as_bytes());
-        Fixed { json, tag }
+        Fixed(list.map(|list| {
+            // These types have nothing that JSON cannot say.
+            let json = serde_json::to_vec(&list).unwrap_or_default();
+            let packed = page::pack(&json);
+            [json, packed].map(Form::new)
+        }))
     }
 
     fn answer(&self, headers: &HeaderMap) -> Result<Response, No> {
-        let json = self.json.as_ref().map_err(|refusal| No::from(refusal.clone()))?;
-        let tags = headers.get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
-        let fixed = [(ETAG, self.tag.as_str()), (CACHE_CONTROL, "no-cache")];
-        if tags.is_some_and(|tags| page::has(tags, &self.tag)) {
+        let [json, packed] = self.0.as_ref().map_err(|refusal| No::from(refusal.clone()))?;
+        let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let takes_packed = header(ACCEPT_ENCODING).is_some_and(page::takes_deflate);
+        let Form { bytes, tag } = if takes_packed { packed } else { json };
+        let fixed = [(ETAG, tag.as_str()), (CACHE_CONTROL, "no-cache"), (VARY, "accept-encoding")];
+        if header(IF_NONE_MATCH).is_some_and(|tags| page::has(tags, tag)) {
             return Ok((StatusCode::NOT_MODIFIED, fixed).into_response());
         }
-        Ok((fixed, [(CONTENT_TYPE, "application/json")], json.clone()).into_response())
+        let encoding = takes_packed.then_some([(CONTENT_ENCODING, page::DEFLATE)]);
+        Ok((fixed, encoding, [(CONTENT_TYPE, "application/json")], bytes.clone()).into_response())
     }
 }
 

@@ -121,6 +121,13 @@ impl Problem {
         Problem { allow: Some(allow), ..Problem::new(&NO_METHOD, detail) }
     }
 
+    /// Another page has asked, in the browser of a reader.
+    pub(crate) fn foreign_page() -> Problem {
+        let hint =
+            Some("a page may ask only the node that served it; a proxy before the node has to pass Host on");
+        Problem { hint, ..Problem::new(&NOT_ALLOWED, "a page of another place has sent this (Origin)") }
+    }
+
     pub(crate) fn bad_request(detail: impl Into<String>) -> Problem {
         Problem::new(&BAD_REQUEST, detail)
     }

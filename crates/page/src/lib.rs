@@ -102,10 +102,15 @@ pub fn answer(asked: &Asked<'_>) -> Answer {
 }
 
 /// What HTTP calls the encoding of packed files: zlib's.
-const DEFLATE: &str = "deflate";
+pub const DEFLATE: &str = "deflate";
 
-/// Whether a browser takes packed files.
-fn takes_deflate(accepted: &str) -> bool {
+/// Packs what is sent often.
+pub fn pack(bytes: &[u8]) -> Vec<u8> {
+    miniz_oxide::deflate::compress_to_vec_zlib(bytes, 9)
+}
+
+/// Whether a browser that accepts these encodings takes what is packed.
+pub fn takes_deflate(accepted: &str) -> bool {
     accepted.split(',').any(|one| {
         let mut parts = one.split(';').map(str::trim);
         parts.next() == Some(DEFLATE)
@@ -133,7 +138,7 @@ struct Made {
 
 impl Made {
     fn of(bytes: &[u8]) -> Made {
-        let packed = miniz_oxide::deflate::compress_to_vec_zlib(bytes, 9);
+        let packed = pack(bytes);
         Made { tag: tag(bytes), packed_tag: tag(&packed), packed }
     }
 }

@@ -70,7 +70,7 @@ impl Detached {
     pub async fn renew(&self, access: &Access) -> Result<Duration, Error> {
         let mut admin = Admin::connect_to(self.session.id.node, &self.endpoint, access).await?;
         let sent = clock::now();
-        let lasts = self.keep_alive(&mut admin, &[]).await?;
+        let lasts = self.keep_alive(&mut admin).await?;
         Ok(promised_until(sent, lasts) - clock::now())
     }
 
@@ -78,32 +78,42 @@ impl Detached {
     pub async fn release(&self, access: &Access) -> Result<(), Error> {
         let Detached { session, request, fence, .. } = *self;
         let mut admin = Admin::connect_to(self.session.id.node, &self.endpoint, access).await?;
-        self.keep_alive(&mut admin, &[ToNode::Release { session, request, fence }]).await?;
-        admin.say(&[ToNode::Close { session }]).await?;
+        self.have_heard(&mut admin, ToNode::Release { session, request, fence }).await?;
+        self.have_heard(&mut admin, ToNode::Close { session }).await
+    }
+
+    /// Says something, and waits until the node has heard it. The node says nothing to a release that it accepts, and a node that
+    /// leaves answers no keep-alive; but it refuses to release a request that never was, and says so in the order of what it
+    /// heard.
+    async fn have_heard(&self, admin: &mut Admin, frame: ToNode) -> Result<(), Error> {
+        const NEVER_WAS: u64 = u64::MAX;
+        let refused = ToNode::Release { session: self.session, request: NEVER_WAS, fence: 0 };
+        admin.say(&[frame, refused]).await?;
         loop {
             match admin.answer().await? {
-                ToClient::SessionGone { session: gone } if gone == session.id => return Ok(()),
+                ToClient::NotReleased { session, request, .. }
+                    if (session, request) == (self.session.id, NEVER_WAS) =>
+                {
+                    return Ok(());
+                }
+                ToClient::NotReleased { session, refusal, .. } if session == self.session.id => {
+                    return Err(Error::Refused(refusal));
+                }
                 _ => {}
             }
         }
     }
 
-    /// Sends `first`, then a keep-alive. The answer to the keep-alive confirms that the node has heard all of
-    /// it.
-    async fn keep_alive(&self, admin: &mut Admin, first: &[ToNode]) -> Result<u64, Error> {
+    /// Keeps its session alive. Returns for how long, in nanoseconds.
+    async fn keep_alive(&self, admin: &mut Admin) -> Result<u64, Error> {
         const SEQUENCE: u64 = 1;
-        let keep_alive = ToNode::KeepAlive { session: self.session, sequence: SEQUENCE, settled: 0 };
-        admin.say(&[first, &[keep_alive]].concat()).await?;
+        admin.say(&[ToNode::KeepAlive { session: self.session, sequence: SEQUENCE, settled: 0 }]).await?;
         loop {
             match admin.answer().await? {
                 ToClient::Promise { session, promise }
                     if session == self.session.id && promise.sequence == SEQUENCE =>
                 {
                     return Ok(promise.kept);
-                }
-                // What was said before the keep-alive is done all the same.
-                ToClient::NotKept { session, .. } if session == self.session.id && !first.is_empty() => {
-                    return Ok(0);
                 }
                 ToClient::NotKept { session, refusal } if session == self.session.id => {
                     return Err(Error::Refused(refusal));
@@ -112,12 +122,9 @@ impl Detached {
                     return Err(Error::Refused(Refusal::NoSuchSession));
                 }
                 ToClient::Reply(Reply { session, request, outcome: RequestOutcome::Revoked })
-                    if (session, request) == (self.session.id, self.request) && first.is_empty() =>
+                    if (session, request) == (self.session.id, self.request) =>
                 {
                     return Err(Error::Refused(Refusal::ForceReleased));
-                }
-                ToClient::NotReleased { session, refusal, .. } if session == self.session.id => {
-                    return Err(Error::Refused(refusal));
                 }
                 _ => {}
             }

@@ -84,8 +84,8 @@ fn run_conforms() {
 
 #[test]
 fn acquire_renew_and_release_conform() {
-    let without = ["leaving", "node-loss", "revocation", "session"];
-    let left_out = ["force", "leaving-release", "node-killed", "session-close"];
+    let without = ["node-loss", "revocation", "session"];
+    let left_out = ["force", "node-killed", "session-close"];
     passes(&[&ours("script")], &without, &left_out);
 }
 

@@ -14,11 +14,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::{Player, about, routes, same_site};
+use super::{Player, about, routes};
 use crate::caller::Origin;
 use crate::listen::{self, Served};
 use crate::problem::{NOT_FOUND, Problem};
-use crate::ui;
+use crate::{same_site, ui};
 
 /// So many connections at once: a browser has six for a page.
 const MOST_CONNECTIONS: usize = 128;

@@ -107,3 +107,18 @@ async fn a_listing_of_all_nodes_has_what_each_of_them_has() {
     });
     doors.cluster.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_another_place_takes_no_lock() {
+    let doors = Doors::start(1).await;
+    // The name of the host in these tests is 'door'.
+    for (origin, status) in [("http://example.org", 403), ("null", 403), ("http://door", 200)] {
+        let headers = [&*format!("origin: {origin}")];
+        let answer = doors.send_with(0, "POST /v1/locks/by-a-page/acquire?ttl=1h", &headers, "").await;
+        assert_eq!(answer.status, status, "{origin}: {answer:?}");
+        if status == 403 {
+            assert_eq!(answer.problem(), "not-allowed");
+        }
+    }
+    doors.cluster.stop().await;
+}

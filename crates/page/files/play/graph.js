@@ -11,6 +11,8 @@ import { LABELS_UP_TO, labelPlace, placeNodes } from "./places.js";
 /** So many messages are drawn, and with words only as long as there is room for them. */
 const [MOST_MESSAGES, MOST_WORDED] = [150, 8];
 const BEADS = 6;
+/** From more nodes than this on, labels are short. */
+const CLOSE = 8;
 const between = (a, b, share) => ({ x: a.x + (b.x - a.x) * share, y: a.y + (b.y - a.y) * share });
 const put = (element, { x, y }) => element.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
 
@@ -130,7 +132,7 @@ export class Graph {
 
   /** The ways of one node alone where there are too many for one picture. */
   #seen(number) {
-    return this.#layout.at.length <= LABELS_UP_TO || this.run.chosen === number || (this.#layout.shape !== "grid" && this.#layout.at.length <= 24 && this.run.chosen === null);
+    return this.#layout.at.length <= LABELS_UP_TO || this.run.chosen === number || (this.#layout.shape !== "grid" && this.run.chosen === null);
   }
 
   #bend(from, to, tone) {
@@ -265,7 +267,8 @@ export class Graph {
       const [around, disc, slash, text, pips, label] = spot.children;
       const is = { inside: "in", waits: "waits", crashed: "crashed" }[node.is] ?? "out";
       const bad = wrong(state) && node.is === "inside" && this.run.violated;
-      const words = bad ? "" : does(this.run, node);
+      const close = at.length > CLOSE && this.#layout.shape === "ring";
+      const words = bad ? "" : does(this.run, node, close);
       set(spot, { class: `spot ${is} ${is === "in" || is === "waits" ? toneClass(entry, node) : ""} ${this.run.chosen === number ? "chosen" : ""} ${bad ? "bad" : ""}`, "aria-label": `${number}${words ? ` ${words}` : ""}: ${node.words}`, "aria-pressed": String(this.run.chosen === number) });
       put(spot, at[number]);
       set(around, { r: r + 5 });
@@ -274,7 +277,7 @@ export class Graph {
       const many = this.run.setting.clients > 1;
       set(text, { y: many ? -r * 0.22 : 0 });
       fill(pips, many ? this.#pips(node, r) : []);
-      const place = labelPlace(at[number], r, width, height);
+      const place = labelPlace(at[number], r, width, height, close);
       set(label, { x: place.x, y: place.y, class: `label ${place.anchor} ${node.is === "inside" ? "strong" : ""} ${state.nodes.length > LABELS_UP_TO ? "on-focus" : ""}` });
       if (label.textContent !== words) label.textContent = words;
     });

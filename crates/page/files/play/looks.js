@@ -20,11 +20,12 @@ export const numbered = (run) => run.catalogueEntry?.tokens === "per-slot" && ru
 
 const groups = (list) => (list.length > 1 ? `groups ${list.join(", ")}` : `group ${list[0]}`);
 
-/** What the client of a node does, in a word or two. */
-export function does(run, node) {
+/** What the client of a node does, in a word or two; where many nodes stand close, in fewer. */
+export function does(run, node, short = false) {
   const byGroup = run.catalogueEntry?.kind === "group-mutex";
   if (node.is === "crashed") return "crashed";
-  if (node.is === "inside") return byGroup && node.group !== null ? `inside, group ${node.group}` : "inside";
+  if (short && node.is === "waits" && (byGroup ? node.groups.length : numbered(run) && node.asks !== null)) return `for ${byGroup ? node.groups.join(", ") : node.asks}`;
+  if (node.is === "inside") return !short && byGroup && node.group !== null ? `inside, group ${node.group}` : "inside";
   if (node.is !== "waits") return "";
   if (byGroup && node.groups.length) return `waits for ${groups(node.groups)}`;
   return node.asks !== null && numbered(run) ? `waits for ${node.asks}` : "waits";

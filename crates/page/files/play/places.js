@@ -53,7 +53,10 @@ function tree(nodes, width, height, r) {
 export function placeNodes(count, shape, first, width, height) {
   const r = radius(count);
   const drawn = shape === "tree" && first && count <= 40 ? tree(first.nodes, width, height, r) : null;
-  if (drawn) return { r, at: drawn, shape: "tree" };
+  if (drawn) {
+    const near = Math.min(...drawn.flatMap((a, index) => drawn.slice(index + 1).map((b) => Math.hypot(a.x - b.x, a.y - b.y))));
+    return { r: Math.max(8, Math.min(r, near * 0.44)), at: drawn, shape: "tree" };
+  }
   if (count > RING_UP_TO) return { r, at: grid(count, width, height, r), shape: "grid" };
   // Two stand side by side, and four at the corners: there is more room.
   const turned = { 2: -Math.PI / 2, 4: -Math.PI / 4 }[count] ?? 0;
@@ -67,8 +70,10 @@ export function placeNodes(count, shape, first, width, height) {
 }
 
 /** Where the label of a node stands: beside it at the top and the bottom, else outside the ring. */
-export function labelPlace(at, r, width, height) {
+export function labelPlace(at, r, width, height, many) {
   const [cx, cy] = [width / 2, height / 2];
+  // Where nodes stand close, there is room at their outer side only.
+  if (many && !at.tree && Math.abs(Math.cos(at.angle ?? 0)) > 0.6) return { x: Math.sign(at.x - cx) * (r + 6), y: 7, anchor: at.x > cx ? "start" : "end" };
   if (at.tree) return { x: 0, y: r + 13, anchor: "middle" };
   if (Math.abs(at.x - cx) < 4) return at.y <= cy ? { x: -r - 7, y: -r * 0.55, anchor: "end" } : { x: r + 7, y: r * 0.55, anchor: "start" };
   return { x: 0, y: at.y < cy - 2 ? -r - 13 : r + 13, anchor: "middle" };

@@ -31,7 +31,6 @@ impl Client for ScriptCommands {
     type Held = Rc<Held>;
     const NAME: &'static str = "the command line: tokenwood acquire, renew and release";
     const CANNOT: &'static [(&'static str, &'static str)] = &[
-        ("leaving", "'release' gets no answer from a node that leaves, and releases all the same"),
         (
             "node-loss",
             "no process watches over a grant: if its node dies, a script learns that from its next renewal",

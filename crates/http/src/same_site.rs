@@ -1,4 +1,4 @@
-//! Pages of other places do not reach the player through the browser of a reader.
+//! Pages of other places do not reach a node or the player through the browser of a reader.
 
 use std::net::IpAddr;
 
@@ -8,20 +8,14 @@ use axum::http::uri::Authority;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::no::No;
+use crate::player::No;
 
-/// Refuses what another page sends: it may not use the processor of a reader.
-pub(crate) async fn check(request: Request, next: Next) -> Response {
-    if let Some(origin) = header(&request, ORIGIN)
-        && !is_same(origin, header(&request, HOST).unwrap_or_default())
-    {
-        let message = "this is for the page at the same address, and another page has asked";
-        return No::forbidden(message).into_response();
-    }
-    next.run(request).await
+/// Whether another page sends this. A node that asks no caller who it is would take locks for it.
+pub(crate) fn is_foreign<B>(request: &axum::http::Request<B>) -> bool {
+    header(request, ORIGIN).is_some_and(|origin| !is_same(origin, header(request, HOST).unwrap_or_default()))
 }
 
-/// Refuses names that merely lead to this machine: a page of another place could use one to get around [`check`].
+/// Refuses names that merely lead to this machine: a page of another place could use one to get around [`is_foreign`].
 pub(crate) async fn check_host(request: Request, next: Next) -> Response {
     if !header(&request, HOST).is_some_and(is_loopback) {
         let message =
@@ -32,7 +26,7 @@ pub(crate) async fn check_host(request: Request, next: Next) -> Response {
 }
 
 /// A header; empty if it is no text.
-fn header(request: &Request, name: HeaderName) -> Option<&str> {
+fn header<B>(request: &axum::http::Request<B>, name: HeaderName) -> Option<&str> {
     request.headers().get(name).map(|value| value.to_str().unwrap_or_default())
 }
 
