@@ -26,6 +26,7 @@ pub(crate) fn test() -> Result<()> {
             "player.mjs",
             "sharing.mjs",
             "gallery.mjs",
+            "recording.mjs",
         ])),
         Err(why) if under_ci() => bail!("the page is not tested: {why}"),
         Err(why) => {

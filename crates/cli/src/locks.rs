@@ -20,3 +20,4 @@ pub(crate) mod run;
 pub(crate) mod top;
 pub(crate) mod ui;
 pub(crate) mod watch;
+mod watch_recording;

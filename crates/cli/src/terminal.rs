@@ -6,6 +6,7 @@ pub(crate) mod interrupt;
 pub(crate) mod json;
 pub(crate) mod output;
 pub(crate) mod progress;
+pub(crate) mod recording;
 pub(crate) mod refused_value;
 pub(crate) mod schema;
 pub(crate) mod shell;

@@ -8,3 +8,4 @@ pub(crate) mod peers;
 pub(crate) mod storm;
 pub(crate) mod swarm;
 pub(crate) mod swarm_exhaustive;
+mod swarm_recording;

@@ -16,6 +16,7 @@ pub(crate) mod recommend;
 pub(crate) mod recommend_map;
 pub(crate) mod recommend_report;
 pub(crate) mod record_file;
+pub(crate) mod recording;
 pub(crate) mod report_folder;
 pub(crate) mod reproduce;
 pub(crate) mod seat;

@@ -32,7 +32,7 @@ mod no;
 mod said;
 mod work;
 
-pub use alone::{Opened, serve};
+pub use alone::{Opened, What, serve};
 pub(crate) use no::No;
 
 use file::FileRequest;
@@ -49,12 +49,12 @@ const LARGEST_FILE: usize = 4 << 20;
 #[derive(Clone)]
 pub(crate) struct Player {
     works: Arc<Works>,
-    /// A run that the page is to show, too long for an address.
-    opened: Option<Arc<str>>,
+    /// What the page is to show, too long for an address, and its type.
+    opened: Option<(&'static str, Bytes)>,
 }
 
 impl Player {
-    fn new(opened: Option<Arc<str>>) -> Player {
+    fn new(opened: Option<(&'static str, Bytes)>) -> Player {
         Player { works: Arc::default(), opened }
     }
 }
@@ -188,10 +188,10 @@ async fn stories(State(player): State<Player>, headers: HeaderMap) -> Result<Res
     fixed(player, headers, &STORIES).await
 }
 
-/// The run that this server was started to show.
+/// The run or the recording that this server was started to show.
 async fn opened(State(player): State<Player>) -> Result<Response, No> {
     match player.opened {
-        Some(run) => Ok(json(run.to_string())),
+        Some((kind, text)) => Ok(([(CONTENT_TYPE, kind)], text).into_response()),
         None => Err(No::nothing("no run was opened here: 'tokenwood trace FILE --open' opens one")),
     }
 }

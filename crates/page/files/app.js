@@ -11,7 +11,7 @@ import { live } from "./live/model.js";
 import { nameView } from "./live/name.js";
 import { nodeView, overview } from "./live/overview.js";
 import { command, tokenForm, trouble, wrong } from "./live/states.js";
-import { openView } from "./open.js";
+import { openView, recordingView } from "./open.js";
 import { playRoute, storyRoute } from "./play/routes.js";
 import { abilities } from "./play/source.js";
 import * as router from "./router.js";
@@ -34,7 +34,8 @@ if (can.player) {
   router.route(/^gallery\/([^/]+)\/([^/]+)$/, exhibitView);
   router.route(/^compare(?:\/([^/]+)\/([^/]+))?\/?$/, compareView);
   router.route(/^open\/?$/, openView);
-} else router.route(/^(?:play|story|gallery|compare|open)\b/, (root) => {
+  router.route(/^recording\/?$/, recordingView);
+} else router.route(/^(?:play|story|gallery|compare|open|recording)\b/, (root) => {
   wrong(root, "This node has no player", "It was started without one. On your own machine, this plays every algorithm:", command("tokenwood play"));
   return { title: "No player" };
 });

@@ -62,8 +62,8 @@ async function send(path, options) {
   }
 }
 
-/** Asks, and returns what the node answers. A body is JSON text, because fences are longer than numbers. */
-export async function ask(path, { method = "GET", body, signal } = {}) {
+/** Asks, and returns what the node answers, read by `as`. A body is JSON text, because fences are longer than numbers. */
+export async function ask(path, { method = "GET", body, signal, as = read } = {}) {
   const limit = AbortSignal.timeout(LONGEST);
   const response = await send(path, {
     method,
@@ -73,7 +73,7 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
   });
   if (!response.ok) throw await refused(response);
   if (response.status === 204) return null;
-  return read(await response.text());
+  return as(await response.text());
 }
 
 /** The events of an answer, one after the other, until it ends. `EventSource` could send neither a token nor a body. */

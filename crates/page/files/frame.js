@@ -11,7 +11,7 @@ import { address, current, go } from "./router.js";
 const VIEWS = [
   { name: "Live", icon: "live", path: "live", needs: "cluster", of: /^$|^live|^name\/|^node\// },
   { name: "Events", icon: "events", path: "events", needs: "cluster", of: /^events/ },
-  { name: "Play", icon: "play", path: "play", needs: "player", of: /^play|^story|^open/ },
+  { name: "Play", icon: "play", path: "play", needs: "player", of: /^play|^story|^open|^recording/ },
   { name: "Gallery", icon: "gallery", path: "gallery", needs: "player", of: /^gallery/ },
   { name: "Compare", icon: "compare", path: "compare", needs: "player", of: /^compare/ },
 ];
@@ -66,7 +66,7 @@ export function start(top, tabs, can) {
   addEventListener("shown", ({ detail }) => {
     // Views of runs need no search for names, and talk to no cluster.
     const at = !can.cluster && /^(live)?\/?$/.test(detail) ? "play" : detail;
-    root.dataset.place = /^(play|story|gallery|compare|open)/.test(at) ? "runs" : "live";
+    root.dataset.place = /^(play|story|gallery|compare|open|recording)/.test(at) ? "runs" : "live";
     root.toggleAttribute("data-player", /^(play|story)/.test(at));
     for (const anchor of document.querySelectorAll("[data-view]")) {
       const view = VIEWS.find((it) => it.path === anchor.dataset.view);

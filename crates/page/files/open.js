@@ -1,9 +1,10 @@
 // Opens a file: a trace of `check`, `simulate`, sockets or the player becomes a run that can be played; a recording of a cluster
 // or of the swarm goes to its own viewer. A link can be pasted as well.
 
+import { ask } from "./ask.js";
 import { fill, h, say } from "./dom.js";
 import { icon } from "./draw/icons.js";
-import { sentence } from "./live/states.js";
+import { command, sentence, wrong } from "./live/states.js";
 import { playAddress } from "./play-address.js";
 import { server } from "./play/source.js";
 import { go } from "./router.js";
@@ -20,7 +21,6 @@ async function openText(text, name, root) {
     const viewer = await import(RECORDING).catch(() => {
       throw new Error("this is a recording, and this page has no viewer for recordings");
     });
-    fill(root);
     return viewer.show(root, text, name);
   }
   const link = /#(?:.*&)?r=([\w-]+)/.exec(text);
@@ -52,6 +52,27 @@ export function openView(root) {
   const link = h("input", { id: "link", type: "text", autocomplete: "off", spellcheck: "false", placeholder: "…#r=ASgA1_9uYWlt…" });
   const drop = h("section", { class: "panel drop", ondragover: (event) => over(event, true), ondragleave: (event) => over(event, false), ondrop: (event) => (over(event, false), openFile(event.dataTransfer.files[0])) }, icon("open", 30), h("h2", {}, "Drop a file here"), h("p", {}, "A trace of a run, or a recording"), h("label", { class: "button main", for: "file" }, "Choose a file"), input);
   const paste = h("form", { class: "paste", onsubmit: (event) => (event.preventDefault(), link.value.trim() && attempt("This link", async () => link.value.trim())) }, h("label", { for: "link" }, "Or paste a link"), h("div", {}, link, h("button", { class: "button" }, "Open")));
-  root.append(h("div", { class: "view open-view" }, h("h1", {}, "Open a run"), drop, told, busy, paste, h("p", { class: "quiet" }, h("code", {}, "tokenwood check"), ", ", h("code", {}, "tokenwood simulate --trace FILE"), " and the player write traces; ", h("code", {}, "tokenwood trace FILE --open"), " opens one from the shell. The server reads the file, and keeps nothing of it.")));
-  return { title: "Open a run", leave: () => shown?.leave?.(), update: (what) => shown?.update?.(what) };
+  root.append(h("div", { class: "view open-view" }, h("h1", {}, "Open a run"), drop, told, busy, paste, h("p", { class: "quiet" }, h("code", {}, "tokenwood check"), ", ", h("code", {}, "tokenwood simulate --trace FILE"), " and the player write traces, ", h("code", {}, "tokenwood watch --record FILE"), " and ", h("code", {}, "tokenwood swarm --record FILE"), " write recordings. ", h("code", {}, "tokenwood trace FILE --open"), " opens both from the shell. The server reads the file, and keeps nothing of it.")));
+  return {
+    title: "Open a run",
+    get keys() {
+      return shown?.keys;
+    },
+    get ownKeys() {
+      return shown?.ownKeys;
+    },
+    leave: () => shown?.leave?.(),
+    update: (what) => shown?.update?.(what),
+  };
+}
+
+/** /ui/recording: the recording that the program was started with. */
+export function recordingView(root) {
+  const leaving = new AbortController();
+  const view = { title: "Recording", leave: () => leaving.abort("left") };
+  ask("/player/opened", { as: String, signal: leaving.signal })
+    .then((text) => openText(text, "", root))
+    .then((shown) => (leaving.signal.aborted ? shown.leave() : Object.assign(view, shown)))
+    .catch((problem) => leaving.signal.aborted || wrong(root, "There is no recording", sentence(problem.message), command("tokenwood trace FILE --open")));
+  return view;
 }

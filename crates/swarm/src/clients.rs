@@ -9,6 +9,7 @@ use service::protocol::ToClient;
 use service::{Acquire, Defect, Definition, Refusal, Time, Want};
 
 use crate::events::Event;
+use crate::log::RequestChange;
 use crate::run::{CLIENTS, Phase, Reader, Run, TTL};
 use crate::simulated_client::{HeldGrant, Link, SimulatedClient};
 
@@ -24,15 +25,24 @@ impl Run {
     }
 
     fn heard(&mut self, client: usize, heard: &ToClient) {
-        let program = &mut self.clients[client];
-        let clock = program.clock(self.now);
-        let (request, grant) = match program.client.hear(heard, clock) {
+        let clock = self.clients[client].clock(self.now);
+        let revoked = match heard {
+            ToClient::Reply(reply) => self.held(client, reply.request),
+            _ => None,
+        };
+        let (request, grant) = match self.clients[client].client.hear(heard, clock) {
             Some(News::Granted(request, grant)) => (request, grant),
             Some(News::Refused(request, refusal @ Refusal::RequestUsed(_))) => {
                 self.outcome.violations.push(format!("request {request} of client {client}: {refusal}"));
                 return;
             }
+            Some(News::Refused(request, refusal)) => {
+                return self.log_request(client, request, RequestChange::GaveUp(refusal.to_string()));
+            }
             Some(News::Revoked(request)) => {
+                if let Some(held) = revoked {
+                    self.log_request(client, request, RequestChange::TakenAway(held));
+                }
                 let after = self.below(50_000_000);
                 return self.plan_in(after, Event::Release { client, request });
             }
@@ -40,7 +50,12 @@ impl Run {
         };
         self.outcome.grants += 1;
         let held = HeldGrant::new(&self.clients[client].names[&request], grant);
-        self.judge_grant(client, &held);
+        // First what is over: a client that does not hold any more is not shown beside one that does.
+        self.log_passing();
+        if let Some(held) = self.held(client, request) {
+            self.log_request(client, request, RequestChange::Granted(held));
+        }
+        self.judge_grant(&held);
         let stay = self.below(self.plan.section.as_nanos() as u64);
         self.plan_in(stay, Event::Release { client, request });
     }
@@ -51,6 +66,7 @@ impl Run {
             return;
         }
         if !self.clients[client].is_within_promise(self.now) {
+            self.log_passing();
             self.hang_up(client);
             // Tries another node if the last one did not answer.
             let node = self.below(self.processes.len() as u64) as usize;
@@ -91,6 +107,7 @@ impl Run {
         };
         let Some((request, said)) = self.clients[client].client.acquire(ask) else { return };
         self.clients[client].names.insert(request, (name, want));
+        self.log_request(client, request, RequestChange::Waits);
         if self.below(5) == 0 {
             let after = self.below(50_000_000);
             self.plan_in(after, Event::Cancel { client, request });

@@ -10,6 +10,7 @@ use service::resource::ResourceMessage;
 use service::{Definition, PeerMessage};
 
 use crate::events::Event;
+use crate::log::{Happened, NodeChange};
 use crate::nodes::FIRST;
 use crate::run::Run;
 
@@ -133,7 +134,7 @@ impl Run {
         let node = able[self.below(able.len() as u64) as usize];
         let clock = self.node_clock(node);
         self.outcome.elections += 1;
-        self.outcome.log.push(format!("{} node {node} leads", self.now.0));
+        self.log_node(node, NodeChange::Leads);
         self.spread_slowly();
         self.control.elect(FIRST + node as u32, self.now, clock);
     }
@@ -163,7 +164,7 @@ impl Run {
             return;
         }
         let node = alive[self.below(alive.len() as u64) as usize];
-        self.outcome.log.push(format!("{} node {node} dies", self.now.0));
+        self.log_node(node, NodeChange::Dies);
         self.outcome.crashes += 1;
         self.end(node);
         let after = self.below(8_000_000_000);
@@ -174,7 +175,7 @@ impl Run {
     pub(crate) fn pause(&mut self) {
         let node = self.below(self.processes.len() as u64) as usize;
         let pause = self.below(5_000_000_000);
-        self.outcome.log.push(format!("{} node {node} stands still for {pause}", self.now.0));
+        self.log_node(node, NodeChange::StandsStill(Duration::from_nanos(pause)));
         let until = self.now + Duration::from_nanos(pause);
         self.processes[node].clock.pause(self.now, until);
         if pause > 1_000_000_000 {
@@ -194,9 +195,15 @@ impl Run {
             let process = &mut self.processes[node];
             let cut = if one_way { &mut process.mute_until } else { &mut process.cut_off_until };
             *cut = until;
+            self.log_node(node, NodeChange::CutOff { both: !one_way, lasts: until - self.now });
             return self.maybe_elect(node);
         }
         let (side, one_way) = (self.below(1 << nodes), self.below(3) == 0);
+        let (from, to): (Vec<usize>, Vec<usize>) =
+            (0..nodes as usize).partition(|node| side >> node & 1 == 1);
+        if !from.is_empty() && !to.is_empty() {
+            self.log(Happened::Apart { from, to, both: !one_way, lasts: until - self.now });
+        }
         for from in 0..nodes {
             for to in 0..nodes {
                 let apart = (side >> from & 1) != (side >> to & 1);
@@ -213,6 +220,7 @@ impl Run {
     /// Two nodes lose contact for good.
     pub(crate) fn split(&mut self) {
         let for_ever = self.now + Duration::from_secs(1000);
+        self.log(Happened::Apart { from: vec![0], to: vec![1], both: true, lasts: for_ever - self.now });
         for way in [(0, 1), (1, 0)] {
             self.blocked.insert(way, (self.now, for_ever));
         }
@@ -231,7 +239,7 @@ impl Run {
         if from == to || !self.processes[to].liars.insert(from) {
             return;
         }
-        self.outcome.log.push(format!("{} node {from} lies to node {to}", self.now.0));
+        self.log_node(from, NodeChange::LiesTo(to));
         let (name, definition) = ("name 0".into(), Definition::Slots(u32::MAX));
         let content = PeerContent::Resource { name, definition, message: ResourceMessage::Age(0) };
         let message = PeerMessage { epoch, content };

@@ -61,10 +61,9 @@ impl Run {
     }
 
     /// A client learns of its grant: no conflicting grant may be held at that moment.
-    pub(crate) fn judge_grant(&mut self, client: usize, held: &HeldGrant) {
+    pub(crate) fn judge_grant(&mut self, held: &HeldGrant) {
         let within_bounds = self.plan.drift <= u64::from(DRIFT_PERCENT);
         let mut problems = Vec::new();
-        self.outcome.log.push(format!("{} client {client} holds {held}", self.now.0));
         let believed = self.clients.iter().flat_map(|program| program.held_grants(self.now));
         let same: Vec<HeldGrant> = believed.filter(|other| other.name == held.name).collect();
         if self.plan.groups > 0 {
@@ -103,7 +102,11 @@ impl Run {
     /// In a view there is one token of each slot.
     pub(crate) fn judge_now_and_then(&mut self) {
         self.judged += 1;
-        if !self.judged.is_multiple_of(COUNTED_EVERY) || !self.within_bounds() {
+        if !self.judged.is_multiple_of(COUNTED_EVERY) {
+            return;
+        }
+        self.log_passing();
+        if !self.within_bounds() {
             return;
         }
         let mut tokens = BTreeSet::new();
@@ -125,6 +128,7 @@ impl Run {
             if (status.sessions, status.requests, status.resources) != (0, 0, 0) {
                 let names: Vec<String> = core.everything().into_iter().map(|listing| listing.name).collect();
                 let Status { node, sessions, requests, resources, .. } = status;
+                let node = Run::index(node);
                 self.outcome.stuck.push(format!(
                     "node {node} has not forgotten everything in the end: sessions {sessions}, requests {requests}, names \
                      {resources} ({})",

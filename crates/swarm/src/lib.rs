@@ -20,6 +20,7 @@ mod events;
 pub mod exhaustive;
 mod faults;
 mod judge;
+mod log;
 mod nodes;
 mod operators;
 mod plan;
@@ -31,6 +32,7 @@ mod voters;
 mod watchers;
 
 pub use defect_seeds::{DEFECT_SEEDS, DefectSeed};
+pub use log::{Happened, Held, Logged, NodeChange, RequestChange};
 pub use plan::{AdjustError, Outcome, Plan};
 pub use shrink::{run_catching_panics, shrink};
 

@@ -13,6 +13,7 @@ use service::{Config, Defect, Member, PeerMessage, SessionKey, Time};
 
 use crate::clock::{Clock, WhilePaused};
 use crate::events::Event;
+use crate::log::{Happened, NodeChange};
 use crate::plan::Plan;
 use crate::run::{KEYS, Reader, Run};
 
@@ -51,6 +52,8 @@ pub(crate) struct NodeProcess {
     pub(crate) early: Vec<(usize, PeerMessage)>,
     /// Peers that lied to it in this view.
     pub(crate) liars: BTreeSet<usize>,
+    /// Whether it had a lease when that was last logged.
+    pub(crate) leased: bool,
     /// A list that is reused for effects.
     pub(crate) effects: Vec<Effect>,
 }
@@ -73,6 +76,7 @@ impl NodeProcess {
             news_at: Time(0),
             early: Vec::new(),
             liars: BTreeSet::new(),
+            leased: false,
             effects: Vec::new(),
         }
     }
@@ -138,6 +142,9 @@ impl Run {
         if leaves || self.processes[node].member.is_some() {
             return;
         }
+        if started > 0 {
+            self.log_node(node, NodeChange::ComesBack);
+        }
         let (linger, keep_idle) = (self.linger, self.linger);
         let (seed, defect) = (self.seed, self.plan.defect);
         let mut core = Config { seed, linger, keep_idle, defect, ..Config::new(id, View::alone(id)) };
@@ -154,6 +161,7 @@ impl Run {
         let registry = if started == 0 { Arc::new(Registry::default()) } else { self.registry(heard) };
         let process = &mut self.processes[node];
         process.started += 1;
+        process.leased = false;
         process.member = Some(Box::new(Member::new(setup, registry, self.now.0, now)));
         (process.planned, process.changed) = (None, self.now);
         self.learn(node, heard);
@@ -193,7 +201,7 @@ impl Run {
         let mut process = NodeProcess::new(FIRST + node as u32, &self.plan);
         process.clock.rate = self.rate();
         self.processes.push(process);
-        self.outcome.log.push(format!("{} node {node} joins", self.now.0));
+        self.log_node(node, NodeChange::Joins);
         self.outcome.joined += 1;
         self.start(node);
     }
@@ -207,14 +215,14 @@ impl Run {
             return;
         }
         let node = nodes[self.below(nodes.len() as u64) as usize];
-        self.outcome.log.push(format!("{} node {node} is to leave", self.now.0));
+        self.log_node(node, NodeChange::IsToLeave);
         self.processes[node].leaves = true;
         self.at_node(node, |member, _, now, effects| member.leave(now, effects));
     }
 
     /// A node has left: its process ends.
     pub(crate) fn left(&mut self, node: usize) {
-        self.outcome.log.push(format!("{} node {node} has left", self.now.0));
+        self.log_node(node, NodeChange::Left);
         self.outcome.left += 1;
         self.end(node);
     }
@@ -246,9 +254,7 @@ impl Run {
         let number = self.control.log.len() - 1;
         let (epoch, before) = (self.control.log[number].epoch, self.control.log[number - 1].epoch);
         if epoch > before {
-            let ids: Vec<String> = self.control.log[number].members.keys().map(ToString::to_string).collect();
-            let ids = ids.join(", ");
-            self.outcome.log.push(format!("{} view {epoch} with nodes {ids}", self.now.0));
+            self.log_view();
             self.outcome.views += 1;
         }
         for node in 0..self.processes.len() {
@@ -256,6 +262,13 @@ impl Run {
             let after = if late { self.below(2_000_000_000) } else { self.hop() * (1 + self.below(8)) };
             self.plan_in(after, Event::Agreed { node, number });
         }
+    }
+
+    /// The latest view.
+    pub(crate) fn log_view(&mut self) {
+        let registry = self.control.registry();
+        let (epoch, members) = (registry.epoch, registry.members.keys().map(|id| Run::index(*id)).collect());
+        self.log(Happened::View { epoch, members });
     }
 
     /// A node receives the leader's reply, or learns that there is none.

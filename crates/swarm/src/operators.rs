@@ -13,6 +13,7 @@ use service::registry::{Applied, Entry};
 use service::{Acquire, Definition, SessionHandle, SessionId, SessionKey, Want};
 
 use crate::events::Event;
+use crate::log::{Happened, NodeChange};
 use crate::run::{Reader, Run};
 
 /// The most slots that a name gets.
@@ -72,7 +73,7 @@ impl Run {
         let Entry::Define { name, definition } = entry else { return };
         self.outcome.resized += 1;
         let what = definition.map_or("nothing".to_string(), |definition| definition.to_string());
-        self.outcome.log.push(format!("{} {name} is defined as {what}", self.now.0));
+        self.log(Happened::Defined { name: name.to_string(), definition: what });
         let number = name.rsplit(' ').next().and_then(|number| number.parse().ok());
         if let (Some(number), Some(slots)) = (number, definition.and_then(Definition::slots)) {
             let most = self.most_slots.entry(number).or_default();
@@ -129,7 +130,7 @@ impl Run {
         self.outcome.forced += 1;
         let (slot, fence) = (grant.slot, grant.fence);
         let what = format!("slot {slot} of {name} with fence {fence}");
-        self.outcome.log.push(format!("{} {what} is released by force at node {node}", self.now.0));
+        self.log_node(node, NodeChange::Forces { name: name.clone(), slot, fence });
         let order = Order::ForceRelease { name: name.into(), slot, fence, at_once: false };
         let told = self.order(node, connection, ToNode::Order { number: 2, order });
         let refusal = told.iter().find_map(|frame| match frame {

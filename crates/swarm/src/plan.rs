@@ -6,6 +6,7 @@ use std::time::Duration;
 use random::Random;
 use service::Defect;
 
+use crate::log::Logged;
 use crate::run;
 
 /// What to run.
@@ -369,8 +370,8 @@ pub struct Outcome {
     pub elections: u64,
     /// The simulated time.
     pub simulated: Duration,
-    /// The events of the run, a line each.
-    pub log: Vec<String>,
+    /// What happened, in order.
+    pub log: Vec<Logged>,
 }
 
 impl Outcome {

@@ -13,6 +13,7 @@ use service::{Defect, Member, SessionId, Time, leases};
 use crate::clock::{Clock, WhilePaused};
 use crate::control_plane::ControlPlane;
 use crate::events::Event;
+use crate::log::{NodeChange, RequestChange};
 use crate::nodes::{Around, FIRST, NodeProcess};
 use crate::plan::{Outcome, Plan};
 use crate::simulated_client::SimulatedClient;
@@ -118,6 +119,8 @@ impl Run {
         for node in 0..plan.nodes {
             run.processes[node].clock.rate = run.rate();
         }
+        run.log_view();
+        run.log_node(0, NodeChange::Leads);
         (0..plan.nodes).for_each(|node| run.start(node));
         run.plan_in(1, Event::Tick);
         for number in 0..plan.clients {
@@ -192,6 +195,7 @@ impl Run {
                 break;
             }
         }
+        self.log_passing();
         if self.outcome.violations.is_empty() {
             self.judge_end();
         }
@@ -252,7 +256,11 @@ impl Run {
             Event::Act(client) => self.act(client, phase),
             Event::KeepAlive(client) => self.keep_alive(client, phase),
             Event::Release { client, request } => {
+                let held = self.held(client, request);
                 let said = self.clients[client].client.release(request);
+                if let (Some(held), true) = (held, said.is_some()) {
+                    self.log_request(client, request, RequestChange::Released(held));
+                }
                 self.say(client, said);
             }
             Event::Cancel { client, request } => {
@@ -286,6 +294,7 @@ impl Run {
             Event::Die => {
                 let client = self.below(self.plan.clients as u64) as usize;
                 self.clients[client].dead = true;
+                self.log_passing();
             }
             Event::Join => self.join(),
             Event::Leave => self.leave(),
@@ -380,12 +389,12 @@ impl Run {
     fn note(&mut self, node: usize, note: &Note) {
         match note {
             Note::Excluded { .. } => {
-                self.outcome.log.push(format!("{} node {node} was excluded", self.now.0));
+                self.log_node(node, NodeChange::Excluded);
                 self.outcome.excluded += 1;
                 self.maybe_elect(node);
             }
             Note::Entered { epoch, .. } => {
-                self.outcome.log.push(format!("{} node {node} enters view {epoch}", self.now.0));
+                self.log_node(node, NodeChange::Enters(*epoch));
             }
             Note::NoLease { .. } | Note::ForceReleased(_) | Note::Breach { .. } | Note::Audit(_) => {}
         }

@@ -3,14 +3,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::plan::{Outcome, Plan};
+use crate::run::Run;
 
 /// At most this many runs are tried to find a smaller plan.
 const MOST_TRIES: u32 = 120;
 
 /// Runs a plan from a seed. A failed assertion of a node is a violation like any other.
 pub fn run_catching_panics(plan: &Plan, seed: u64) -> Outcome {
-    guarded(|| crate::run(plan, seed))
-        .unwrap_or_else(|Panicked(message)| Outcome { violations: vec![message], ..Outcome::default() })
+    let mut begun = None;
+    let ended = guarded(|| begun.insert(Run::new(plan, seed)).finish());
+    ended.unwrap_or_else(|Panicked(message)| {
+        let log = begun.map(|run| run.outcome.log).unwrap_or_default();
+        Outcome { violations: vec![message], log, ..Outcome::default() }
+    })
 }
 
 /// An assertion of a node failed, with this message.

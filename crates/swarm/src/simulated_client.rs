@@ -1,6 +1,6 @@
 //! A client program of the service, with a clock of its own, and the grants it holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use service::client::{Client, Grant};
@@ -18,6 +18,8 @@ pub(crate) struct SimulatedClient {
     pub(crate) dead: bool,
     /// The name of each request, and what it asks for.
     pub(crate) names: BTreeMap<u64, (u32, Want)>,
+    /// The requests that the log shows as waiting or granted.
+    pub(crate) open: BTreeSet<u64>,
     /// Its connection, if there is a working one.
     pub(crate) link: Option<Link>,
     /// The number of connections it has had.
@@ -38,7 +40,16 @@ pub(crate) struct Link {
 impl SimulatedClient {
     pub(crate) fn new(node: usize, clock: Clock, defect: Option<Defect>) -> SimulatedClient {
         let (client, names) = (Client::new(TTL).with_defect(defect), BTreeMap::new());
-        SimulatedClient { node, clock, client, dead: false, names, link: None, connections: 0 }
+        SimulatedClient {
+            node,
+            clock,
+            client,
+            dead: false,
+            names,
+            open: BTreeSet::new(),
+            link: None,
+            connections: 0,
+        }
     }
 
     /// The number of its connection, if that works.

@@ -117,6 +117,12 @@ pub(crate) struct Member {
     incarnation: Option<u64>,
 }
 
+impl Member {
+    pub(crate) fn of(node: &ClusterNode) -> Member {
+        Member { id: node.id, endpoint: node.clients.clone(), incarnation: node.incarnation }
+    }
+}
+
 /// What the members answered.
 pub(crate) struct Answers<T> {
     pub(crate) around: Around,
@@ -153,15 +159,10 @@ impl Around {
     /// The members, and in any case the node that was asked.
     pub(crate) fn members(&self) -> Vec<Member> {
         let asked = self.cluster.asked;
-        let member = |node: &ClusterNode| Member {
-            id: node.id,
-            endpoint: node.clients.clone(),
-            incarnation: node.incarnation,
-        };
         let known = self.cluster.nodes.iter().filter(|node| node.incarnation.is_some() && node.id != asked);
         // The endpoint that has just worked is better than the advertised one.
         let asked = Member { id: asked, endpoint: Some(self.endpoint.clone()), incarnation: None };
-        let mut members: Vec<Member> = known.map(member).chain([asked]).collect();
+        let mut members: Vec<Member> = known.map(Member::of).chain([asked]).collect();
         members.sort_by_key(|member| member.id);
         members
     }

@@ -1,10 +1,13 @@
 //! `tokenwood watch`: the events at all nodes, as they happen.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
+use service::protocol::Cluster;
 use service::{SessionId, Want};
 use tokenwood::label::Label;
 use tokenwood::{Access, Admin, Change, Error, Event, Filter, Seen};
@@ -15,6 +18,7 @@ use crate::locks::cluster::{Member, around, reason};
 use crate::locks::endpoints::{Endpoints, runtime};
 use crate::locks::force;
 use crate::locks::list::{kind, label_json};
+use crate::locks::watch_recording::{Looker, Recorder};
 use crate::terminal::format::Format;
 use crate::terminal::json;
 use crate::terminal::output::{note, say};
@@ -27,7 +31,8 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Print each event at all nodes as it happens: waits, grants, releases, losses, requests given up, ends of sessions
 ///
-/// Ctrl-C ends it. If this program does not keep up, it says how many events it missed.
+/// Ctrl-C ends it. If this program does not keep up, it says how many events it missed. With --record, what it sees is also
+/// written to a file, with the views, the leaders, and the nodes that do not answer; 'tokenwood trace FILE --open' shows it.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Only events of these names
@@ -38,6 +43,9 @@ pub(crate) struct Arguments {
     /// End after this many events
     #[arg(long, value_name = "N")]
     count: Option<u64>,
+    /// Also record what happens in this file, which must not be there yet or be empty
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// A line for people, a line of JSON for scripts
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -50,6 +58,8 @@ enum Report {
     Watching,
     Seen(Seen),
     Silent(String),
+    /// What the node knows of the cluster, or why it does not answer.
+    Looked(Result<Cluster, String>),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
@@ -61,21 +71,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 async fn watch(arguments: &Arguments) -> Result<()> {
     let mut signals = Signals::listen()?;
     let filter = Filter { names: arguments.names.clone(), prefixes: arguments.prefixes.clone() };
+    let mut recorder = arguments.record.as_deref().map(Recorder::create).transpose()?;
     // Bounded: if this program does not keep up, the nodes notice.
     let (sender, mut heard) = mpsc::channel(1024);
     let access = arguments.endpoints.access()?;
-    for member in around(&arguments.endpoints).await?.members() {
-        tokio::spawn(follow(member, (filter.clone(), access.clone()), sender.clone()));
+    let found = around(&arguments.endpoints).await?;
+    if let Some(recorder) = &mut recorder {
+        recorder.begin(&found, &filter)?;
     }
-    drop(sender);
+    let followed = found.members().iter().map(|member| member.id).collect();
+    let followers = Followers { followed, filter, access, looks: recorder.is_some(), sender };
+    found.members().into_iter().for_each(|member| followers.follow(member));
+    // Without them, the watch is over when no node is left that could be watched.
+    let mut followers = recorder.is_some().then_some(followers);
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 {
         let said = tokio::select! {
             said = heard.recv() => said,
-            _ = signals.next() => return Ok(()),
+            _ = signals.next() => break,
         };
-        let Some((node, said)) = said else { return Ok(()) };
+        let Some((node, said)) = said else { break };
+        if let Some(recorder) = &mut recorder {
+            record(recorder, node, &said)?;
+        }
         match said {
+            Report::Looked(Ok(cluster)) => followers.iter_mut().for_each(|it| it.follow_new(&cluster)),
+            Report::Looked(Err(_)) => {}
             Report::Watching => {
                 note!("tokenwood: watching node {node}");
                 show_json(arguments.format, node, json!({ "event": "watching" }));
@@ -90,7 +111,55 @@ async fn watch(arguments: &Arguments) -> Result<()> {
             }
         }
     }
+    if let Some(recorder) = recorder {
+        note!("tokenwood: recorded; this shows it: {}", recorder.end()?);
+    }
     Ok(())
+}
+
+fn record(recorder: &mut Recorder, node: u32, said: &Report) -> Result<()> {
+    match said {
+        Report::Watching => recorder.watched(node),
+        Report::Seen(seen) => recorder.seen(node, seen),
+        Report::Silent(why) => recorder.unwatched(node, why),
+        Report::Looked(Ok(cluster)) => recorder.looked(node, cluster),
+        Report::Looked(Err(why)) => recorder.silent(node, why),
+    }
+}
+
+/// The tasks that watch nodes.
+struct Followers {
+    followed: BTreeSet<u32>,
+    filter: Filter,
+    access: Access,
+    /// Whether nodes are also asked about the cluster each second.
+    looks: bool,
+    sender: mpsc::Sender<(u32, Report)>,
+}
+
+impl Followers {
+    fn follow(&self, member: Member) {
+        if let (true, Some(endpoint)) = (self.looks, member.endpoint.clone()) {
+            let (node, sender) = (member.id, self.sender.clone());
+            let mut looker = Looker::new(node, endpoint, self.access.clone());
+            tokio::spawn(async move {
+                while sender.send((node, Report::Looked(looker.look().await))).await.is_ok() {
+                    Looker::pause().await;
+                }
+            });
+        }
+        tokio::spawn(follow(member, (self.filter.clone(), self.access.clone()), self.sender.clone()));
+    }
+
+    /// Watches the nodes that have joined since.
+    fn follow_new(&mut self, cluster: &Cluster) {
+        let news = cluster.nodes.iter().filter(|node| node.incarnation.is_some() && node.clients.is_some());
+        for node in news {
+            if self.followed.insert(node.id) {
+                self.follow(Member::of(node));
+            }
+        }
+    }
 }
 
 /// Watches a node, again after each failure, until the receiver is gone.
@@ -208,7 +277,8 @@ fn group(want: &Want, grant: Option<&tokenwood::Grant>) -> String {
     }
 }
 
-fn as_json(seen: &Seen) -> Value {
+/// An event for scripts.
+pub(crate) fn as_json(seen: &Seen) -> Value {
     match seen {
         Seen::Missed(events) => json!({ "event": "missed", "events": events }),
         Seen::Event(Event::SessionEnded { session, ran_out, label }) => json!({

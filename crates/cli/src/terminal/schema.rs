@@ -104,6 +104,8 @@ schemas! {
     Exhibits: "exhibits", 1;
     Trace: "trace", 1;
     Replay: "replay", 1;
+    Recording: "recording", 1;
+    RecordingSummary: "recording-summary", 1;
 }
 
 impl Schema {

@@ -1,5 +1,6 @@
 //! `tokenwood swarm`: whole clusters with faults in simulated time, one after the other, from seeds.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -16,9 +17,10 @@ use crate::terminal::format::Format;
 use crate::terminal::interrupt;
 use crate::terminal::json;
 use crate::terminal::output::{note, say};
+use crate::terminal::recording::Recording;
 use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
-use crate::testing::swarm_exhaustive;
+use crate::testing::{swarm_exhaustive, swarm_recording};
 
 /// Run whole clusters with faults in simulated time, and check that locks hold
 ///
@@ -33,7 +35,7 @@ pub(crate) struct Arguments {
     /// The first seed [default: 1; with --defect one that shows it]
     #[arg(long)]
     seed: Option<u64>,
-    /// How many seeds, from the first upwards [default: 100; with --defect 1; with --minutes as many as there is time for]
+    /// How many seeds, from the first upwards [default: 100; with --defect or --record 1; with --minutes as many as there is time for]
     #[arg(long)]
     runs: Option<u64>,
     /// Stop after this many minutes; with --runs, when the first limit is reached
@@ -54,14 +56,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = named)]
     pub(crate) defect: Option<Defect>,
     /// List the defects: rules that can be left out
-    #[arg(long, conflicts_with_all = ["seed", "runs", "minutes", "drift", "with", "defect", "exhaustive", "log"])]
+    #[arg(long, conflicts_with_all = ["seed", "runs", "minutes", "drift", "with", "defect", "exhaustive", "log", "record"])]
     defects: bool,
     /// Instead of drawing: explore everything that can happen to a small cluster, in every order
-    #[arg(long, conflicts_with_all = ["seed", "runs", "minutes", "drift", "log"])]
+    #[arg(long, conflicts_with_all = ["seed", "runs", "minutes", "drift", "log", "record"])]
     exhaustive: bool,
     /// Show what happened in each run, event by event
     #[arg(long)]
     log: bool,
+    /// Record one run in this file, for 'tokenwood trace FILE --open': the smallest found that fails, or else that of the seed.
+    /// The file must not be there yet, or be empty
+    #[arg(long, value_name = "FILE", conflicts_with = "minutes")]
+    record: Option<PathBuf>,
     /// Lines for people, or one JSON object for scripts at the end
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
@@ -103,6 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
     arguments.refuse_empty()?;
     arguments.plan(1).map_err(|wrong| anyhow!("--with: {wrong}"))?;
+    let mut recording = arguments.record.as_deref().map(Recording::create).transpose()?;
     interrupt::listen()?;
     let begun = Instant::now();
     let limit = arguments.minutes.map(|minutes| Duration::from_secs(60 * minutes));
@@ -130,9 +137,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         }
     });
     let sum = sum.into_inner().ignore_poison();
-    let smallest = sum.first_wrong().map(|seed| again(arguments, seed));
+    let smallest = sum.first_wrong().map(|seed| (seed, smallest(arguments, seed)));
+    let recorded = match recording.as_mut().filter(|_| sum.runs > 0) {
+        Some(recording) => record(arguments, smallest.as_ref(), recording).map(|()| true),
+        None => Ok(false),
+    };
     let _ = std::panic::take_hook();
-    sum.tell(arguments, begun, smallest.as_deref());
+    let again = smallest.map(|(seed, plan)| repeats(arguments, seed, &plan) + " --log");
+    sum.tell(arguments, begun, again.as_deref(), recording.as_ref().filter(|_| matches!(recorded, Ok(true))));
+    recorded?;
     Ok(match (sum.violations.is_empty(), sum.stuck.is_empty()) {
         (false, _) => Ended::Violated,
         (true, false) => Ended::Unknown,
@@ -166,14 +179,17 @@ impl Arguments {
         if self.log && self.format == Format::Json {
             bail!("--log shows lines for people, and JSON is one object: leave out one of the two");
         }
+        if self.record.is_some() && self.runs() != 1 {
+            bail!("--record records one run: leave out --runs, and name its seed with --seed");
+        }
         Ok(())
     }
 
     fn runs(&self) -> u64 {
-        let unless_said = match (self.defect, self.minutes) {
-            (_, Some(_)) => u64::MAX,
-            (Some(_), None) => 1,
-            (None, None) => 100,
+        let unless_said = match self.minutes {
+            Some(_) => u64::MAX,
+            None if self.defect.is_some() || self.record.is_some() => 1,
+            None => 100,
         };
         self.runs.unwrap_or(unless_said)
     }
@@ -192,11 +208,28 @@ impl Arguments {
     }
 }
 
-/// The shortest command found that shows the failure of a seed.
-fn again(arguments: &Arguments, seed: u64) -> String {
+/// The smallest plan found that shows the failure of a seed.
+fn smallest(arguments: &Arguments, seed: u64) -> Plan {
     let plan = arguments.plan(seed).unwrap_or_else(|_| arguments.drawn(seed));
-    let smallest = swarm::shrink(&plan, seed, &interrupt::is_asked);
-    let with = smallest.differences(&arguments.drawn(seed));
+    swarm::shrink(&plan, seed, &interrupt::is_asked)
+}
+
+/// Records a run: the smallest that fails, or else the only one. The same plan and seed give the same run again.
+fn record(arguments: &Arguments, smallest: Option<&(u64, Plan)>, recording: &mut Recording) -> Result<()> {
+    let (seed, plan) = match smallest {
+        Some((seed, plan)) => (*seed, plan.clone()),
+        None => (
+            arguments.first(),
+            arguments.plan(arguments.first()).map_err(|wrong| anyhow!("--with: {wrong}"))?,
+        ),
+    };
+    let (command, outcome) = (repeats(arguments, seed, &plan), swarm::run_catching_panics(&plan, seed));
+    swarm_recording::write(recording, (seed, &plan, &command), &outcome)
+}
+
+/// The command that runs this plan.
+fn repeats(arguments: &Arguments, seed: u64, plan: &Plan) -> String {
+    let with = plan.differences(&arguments.drawn(seed));
     let mut command = format!("tokenwood swarm --seed {seed} --runs 1");
     if arguments.drift != 10 {
         command += &format!(" --drift {}", arguments.drift);
@@ -207,7 +240,7 @@ fn again(arguments: &Arguments, seed: u64) -> String {
     if !with.is_empty() {
         command += &format!(" --with {with}");
     }
-    command + " --log"
+    command
 }
 
 fn list(arguments: &Arguments) {
@@ -300,7 +333,13 @@ impl Sum {
         first(&self.violations).or(first(&self.stuck))
     }
 
-    fn tell(&self, arguments: &Arguments, begun: Instant, smallest: Option<&str>) {
+    fn tell(
+        &self,
+        arguments: &Arguments,
+        begun: Instant,
+        smallest: Option<&str>,
+        recorded: Option<&Recording>,
+    ) {
         if arguments.format == Format::Json {
             let seeds = |of: &[(u64, String)]| {
                 of.iter().map(|(seed, what)| json!({ "seed": seed, "what": what })).collect::<Vec<_>>()
@@ -328,6 +367,7 @@ impl Sum {
                     "missed": self.missed,
                     "left": self.left,
                     "again": smallest,
+                    "recorded": recorded.map(|recording| recording.path().display().to_string()),
                     "partial": self.is_partial(arguments),
                     "next_seed": self.is_partial(arguments).then(|| arguments.first().saturating_add(self.runs)),
                     "drift_percent": arguments.drift,
@@ -361,6 +401,9 @@ impl Sum {
         say!("{}, {} stuck.", count(self.violations.len() as u64, "violation"), self.stuck.len());
         if let Some(smallest) = smallest {
             say!("Smallest plan found that fails: {smallest}");
+        }
+        if let Some(recording) = recorded {
+            say!("Recorded. This shows it: {}", recording.how_to_open());
         }
         if self.is_partial(arguments) {
             say!("{}", table::flowed(&self.how_to_go_on(arguments), 0));

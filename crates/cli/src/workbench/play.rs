@@ -8,7 +8,7 @@ use std::ops::Range;
 use algorithms::{Info, registry};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use http_door::player::{Opened, serve};
+use http_door::player::{Opened, What, serve};
 use player::{Links, Setting, Shared};
 use tokio::net::TcpListener;
 
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         Some(name) => address(&arguments.setting(registry::info(name)?, name)?),
         None => "/ui/play".to_string(),
     };
-    show(arguments.listen, !arguments.no_open, Opened { first, run: None })
+    show(arguments.listen, !arguments.no_open, Opened { first, what: None })
 }
 
 impl Arguments {
@@ -138,9 +138,9 @@ pub(crate) fn shown(shared: Shared) -> Result<Opened> {
     let place = address(&shared.setting);
     let first = format!("{place}&at=0#r={}", player::share(&shared)?.run);
     if first.len() <= LONGEST_LINK {
-        return Ok(Opened { first, run: None });
+        return Ok(Opened { first, what: None });
     }
-    Ok(Opened { first: format!("{place}&at=0&opened=1"), run: Some(shared) })
+    Ok(Opened { first: format!("{place}&at=0&opened=1"), what: Some(What::Run(shared)) })
 }
 
 /// A text within an address.

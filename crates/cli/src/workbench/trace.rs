@@ -9,6 +9,7 @@ use algorithms::trace::Trace;
 use algorithms::{Setting, Step};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
+use http_door::player::{Opened, What};
 use player::{Shared, trace_file};
 use serde::Serialize;
 use serde_json::json;
@@ -21,8 +22,11 @@ use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
 use crate::workbench::play;
 use crate::workbench::record_file::Record;
+use crate::workbench::recording::{self, Summary};
 
-/// Replay a trace that a check saved, or the record of a run over sockets, and print it step by step.
+/// Replay a trace that a check saved, or the record of a run over sockets, and print it step by step; sum up a recording.
+///
+/// A recording is what 'tokenwood watch --record' and 'tokenwood swarm --record' write.
 ///
 /// The algorithm as it is now takes the steps again. Those of a record must have the same effects as in the processes, and messages must arrive as they were sent. Steps read: req2 node 2 requests; 1>0 the oldest message from 1 to 0 is delivered; exit1 node 1 leaves; tmo1 its timer expires; lose1>0 a message is lost; crash1, restart1; /2 is what the algorithm picked.
 #[derive(Args)]
@@ -52,6 +56,9 @@ struct Replayed<'a> {
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let file = arguments.file.display();
     let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
+    if recording::is_meant(&text) {
+        return recorded(text, arguments).with_context(|| format!("{file}"));
+    }
     if Record::is_meant(&text) {
         return replay(&text, arguments).with_context(|| format!("{file}"));
     }
@@ -86,6 +93,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         return Err(anyhow!(
             "{file}: step {number} no longer does what the trace says: the algorithm has changed since"
         ));
+    }
+    Ok(Ended::Well)
+}
+
+/// Sums up a recording, or shows it.
+fn recorded(text: String, arguments: &Arguments) -> Result<Ended> {
+    let summary = Summary::of(&text)?;
+    if arguments.open {
+        let opened = Opened { first: "/ui/recording".to_string(), what: Some(What::Recording(text)) };
+        return play::show(arguments.listen, true, opened);
+    }
+    match arguments.format {
+        Format::Json => json::say(Schema::RecordingSummary, &summary),
+        Format::Table => summary.print(),
     }
     Ok(Ended::Well)
 }

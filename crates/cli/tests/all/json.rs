@@ -12,7 +12,7 @@ use crate::folder::{Folder, code, text};
 use crate::json_schema::{document, folder};
 
 /// The schema of what a command prints, the command, and its exit code. A later one uses the files of those before.
-const WORKBENCH: [(&str, &str, i32); 30] = [
+const WORKBENCH: [(&str, &str, i32); 32] = [
     ("tokenwood.algorithms/1", "algorithms", 0),
     ("tokenwood.check/1", "check naimi-trehel --nodes 2", 0),
     ("tokenwood.check/1", "check bulgannawar-vaidya --defect holding-not-set --trace t.json", 1),
@@ -59,6 +59,8 @@ const WORKBENCH: [(&str, &str, i32); 30] = [
     ("tokenwood.swarm/1", "swarm --defect no-margin", 1),
     ("tokenwood.swarm-exhaustive/1", "swarm --exhaustive --with nodes=2,rounds=1,failures=0", 0),
     ("tokenwood.swarm-defects/1", "swarm --defects", 0),
+    ("tokenwood.swarm/1", "swarm --seed 11 --record swarm.jsonl", 0),
+    ("tokenwood.recording-summary/1", "trace swarm.jsonl", 0),
 ];
 
 /// The documents on standard output; those on standard error are read as well.

@@ -30,6 +30,7 @@ mod orders;
 mod peers;
 mod play;
 mod recommend;
+mod recording;
 mod reproduce;
 mod restarts;
 mod rights;

@@ -235,6 +235,13 @@ fn a_trace_opens_in_the_player() {
     assert!(path.ends_with("&at=0&opened=1"), "{path}");
     assert_eq!(playing.json("GET /player/opened", "")["steps"], run["steps"]);
 
+    // A recording is shown as it is.
+    assert_eq!(code(&folder.run("swarm --seed 11 --record run.jsonl")), 0);
+    let file = folder.0.join("run.jsonl");
+    let playing = Playing::start(&["trace", file.to_str().unwrap(), "--open", "--listen", "127.0.0.1:0"]);
+    assert_eq!(playing.place().1, "/ui/recording");
+    assert_eq!(playing.send("GET /player/opened", ""), (200, fs::read_to_string(&file).unwrap()));
+
     let refused = folder.run("trace short.json --open --format json");
     assert_eq!(code(&refused), 2);
     fs::write(folder.0.join("none.json"), "{}").unwrap();

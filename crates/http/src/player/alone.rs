@@ -30,15 +30,27 @@ const EXHAUSTED: Duration = Duration::from_millis(50);
 pub struct Opened {
     /// Where `/` leads: an address of the page.
     pub first: String,
-    /// A run that the page asks for, if it is too long for an address.
-    pub run: Option<Shared>,
+    /// What the page asks for.
+    pub what: Option<What>,
+}
+
+/// Something that is opened.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A run that is too long for an address.
+    Run(Shared),
+    /// A recording, as it is in its file.
+    Recording(String),
 }
 
 /// Serves the page and its player at this listener for as long as this is polled. It must be an address of this machine alone:
 /// callers are not asked who they are.
 pub async fn serve(listener: TcpListener, opened: Opened) {
-    let run = opened.run.and_then(|run| serde_json::to_string(&run).ok());
-    let router = router(Player::new(run.map(Arc::from)), opened.first);
+    let what = opened.what.and_then(|what| match what {
+        What::Run(run) => serde_json::to_string(&run).ok().map(|run| ("application/json", run)),
+        What::Recording(text) => Some(("application/x-ndjson", text)),
+    });
+    let router = router(Player::new(what.map(|(kind, text)| (kind, text.into()))), opened.first);
     let served = Served { router, answered: Arc::default() };
     let (mut connections, places) = (JoinSet::new(), Arc::new(Semaphore::new(MOST_CONNECTIONS)));
     loop {

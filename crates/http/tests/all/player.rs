@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http_door::player::{Opened, serve};
+use http_door::player::{Opened, What, serve};
 use player::{Setting, Shared};
 use serde_json::{Value, json};
 use service::auth::{Change, Secret};
@@ -115,7 +115,7 @@ fn run() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_function_has_an_address() {
-    let alone = Alone::start(Opened { first: "/ui/play/ra1?n=3".to_string(), run: None }).await;
+    let alone = Alone::start(Opened { first: "/ui/play/ra1?n=3".to_string(), what: None }).await;
     let about = alone.get("/player/about").await;
     assert_eq!((&about.body["cluster"], &about.body["player"]), (&json!(false), &json!(true)), "{about:?}");
     for (list, least) in [("catalogue", 20), ("gallery", 20), ("stories", 7)] {
@@ -213,7 +213,7 @@ async fn what_takes_long_comes_as_events() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_was_opened_is_there() {
     let run = Shared { setting: Setting::of("naimi-trehel"), steps: vec!["req1".to_string()] };
-    let opened = Opened { first: "/ui/play/naimi-trehel?opened=1".to_string(), run: Some(run) };
+    let opened = Opened { first: "/ui/play/naimi-trehel?opened=1".to_string(), what: Some(What::Run(run)) };
     let answer = Alone::start(opened).await.get("/player/opened").await;
     assert_eq!((answer.status, &answer.body["steps"]), (200, &json!(["req1"])), "{answer:?}");
     assert_eq!(answer.body["algorithm"], "naimi-trehel");

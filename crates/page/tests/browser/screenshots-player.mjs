@@ -1,7 +1,10 @@
 // The pictures of the player, the gallery and the comparison: the same run each time, decided by its seed.
 
+import { execFile } from "node:child_process";
 import fs from "node:fs/promises";
+import os from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 
 import { squeezed } from "./png.mjs";
 import { Stage, until } from "./stage.mjs";
@@ -41,6 +44,14 @@ export async function playerPictures(folder) {
     await broken.waitForSelector("svg.graph");
     await broken.keyboard.press("End");
     await save("ui-violation.png", broken);
+    // A run of the swarm that fails: the seed of the defect decides it.
+    const file = path.join(await fs.mkdtemp(path.join(os.tmpdir(), "tokenwood-recorded-")), "run.jsonl");
+    await promisify(execFile)(process.env.TOKENWOOD_PROGRAM, ["swarm", "--defect", "node-clock-sleeps", "--record", file]).catch(() => {});
+    const recording = await stage.page("/ui/open");
+    await recording.setInputFiles("#file", file);
+    await recording.waitForSelector(".recording");
+    await fs.rm(path.dirname(file), { recursive: true });
+    await save("ui-recording.png", recording);
     await save("ui-gallery.png", await stage.page("/ui/gallery"));
     await save("ui-compare.png", await stage.page("/ui/compare/bulgannawar-vaidya/raymond-k?n=9&k=3&rate=0.2&cs=2&seed=7&at=42"));
     // A link shows the same run elsewhere.

@@ -1,0 +1,215 @@
+//! What `tokenwood watch --record` writes: the events of all nodes, and what changes in the cluster, as its nodes say when they
+//! are asked each second.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use service::protocol::{Cluster, ClusterNode};
+use tokenwood::{Access, Admin, Filter, Seen};
+
+use crate::locks::cluster::{Around, reason};
+use crate::locks::watch::as_json;
+use crate::terminal::recording::{Header, Recording};
+
+/// How often a node is asked.
+const EVERY: Duration = Duration::from_secs(1);
+/// A node that takes longer to answer does not.
+const LONGEST_ANSWER: Duration = Duration::from_secs(3);
+
+/// What is known of a node.
+#[derive(Default)]
+struct Known {
+    /// Its events are seen.
+    is_watched: bool,
+    /// It answered when it was asked last.
+    answered: bool,
+    /// That it does not answer is written.
+    is_silent: bool,
+    /// That it has no lease is written.
+    has_lapsed: bool,
+    incarnation: Option<u64>,
+}
+
+/// A recording, and what it has said of the cluster.
+pub(crate) struct Recorder {
+    recording: Recording,
+    begun: Instant,
+    view: u64,
+    leader: Option<u32>,
+    nodes: BTreeMap<u32, Known>,
+}
+
+impl Recorder {
+    /// Takes the file, before anything is asked.
+    pub(crate) fn create(path: &Path) -> Result<Recorder> {
+        let recording = Recording::create(path)?;
+        Ok(Recorder { recording, begun: Instant::now(), view: 0, leader: None, nodes: BTreeMap::new() })
+    }
+
+    pub(crate) fn begin(&mut self, around: &Around, filter: &Filter) -> Result<()> {
+        let cluster = &around.cluster;
+        let members = cluster.nodes.iter().filter(|node| node.incarnation.is_some());
+        let mut nodes: Vec<u32> = members.map(|node| node.id).chain([cluster.asked]).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let is_filtered = !filter.names.is_empty() || !filter.prefixes.is_empty();
+        self.begun = Instant::now();
+        self.recording.begin(&Header {
+            kind: "cluster",
+            title: &format!("Cluster {}", cluster.name),
+            command: None,
+            nodes: &nodes,
+            began_unix_seconds: SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|it| it.as_secs_f64()),
+            names: is_filtered.then_some(&filter.names),
+            prefixes: is_filtered.then_some(&filter.prefixes),
+        })?;
+        self.nodes = nodes.into_iter().map(|node| (node, Known::default())).collect();
+        self.looked(cluster.asked, cluster)
+    }
+
+    fn add(&mut self, node: Option<u32>, event: &Value) -> Result<()> {
+        self.recording.add(self.begun.elapsed(), node, event)
+    }
+
+    /// An event of a node.
+    pub(crate) fn seen(&mut self, node: u32, seen: &Seen) -> Result<()> {
+        let mut event = match seen {
+            Seen::Missed(events) => json!({ "event": "missed", "count": events }),
+            Seen::Event(_) => as_json(seen),
+        };
+        // Each line has it.
+        event.as_object_mut().and_then(|event| event.remove("node"));
+        self.add(Some(node), &event)
+    }
+
+    /// The events of a node are seen from now on.
+    pub(crate) fn watched(&mut self, node: u32) -> Result<()> {
+        self.nodes.entry(node).or_default().is_watched = true;
+        self.speaks(node)
+    }
+
+    /// A node does not answer, or its events are not seen any more.
+    pub(crate) fn silent(&mut self, node: u32, why: &str) -> Result<()> {
+        let known = self.nodes.entry(node).or_default();
+        known.answered = false;
+        if std::mem::replace(&mut known.is_silent, true) {
+            return Ok(());
+        }
+        self.add(Some(node), &json!({ "event": "no_answer", "why": why }))
+    }
+
+    pub(crate) fn unwatched(&mut self, node: u32, why: &str) -> Result<()> {
+        self.nodes.entry(node).or_default().is_watched = false;
+        self.silent(node, why)
+    }
+
+    /// Writes that a node is back, once it answers and its events are seen.
+    fn speaks(&mut self, node: u32) -> Result<()> {
+        let known = self.nodes.entry(node).or_default();
+        if !known.is_silent || !known.answered || !known.is_watched {
+            return Ok(());
+        }
+        known.is_silent = false;
+        self.add(Some(node), &json!({ "event": "answers" }))
+    }
+
+    /// What a node says of the cluster.
+    pub(crate) fn looked(&mut self, node: u32, cluster: &Cluster) -> Result<()> {
+        self.nodes.entry(node).or_default().answered = true;
+        self.speaks(node)?;
+        // What a node says that is behind is old.
+        if cluster.epoch > self.view {
+            self.viewed(cluster)?;
+        }
+        let lapsed = cluster.lease_left.is_zero();
+        let known = self.nodes.entry(node).or_default();
+        if std::mem::replace(&mut known.has_lapsed, lapsed) != lapsed {
+            let event = if lapsed { "lease_lapsed" } else { "leased" };
+            self.add(Some(node), &json!({ "event": event }))?;
+        }
+        // Each knows best whether it leads itself; one that others have replaced has no lease soon.
+        if cluster.leader == Some(node) && !lapsed && self.leader != Some(node) {
+            self.leader = Some(node);
+            self.add(Some(node), &json!({ "event": "leads" }))?;
+        }
+        Ok(())
+    }
+
+    /// There is another view.
+    fn viewed(&mut self, cluster: &Cluster) -> Result<()> {
+        let is_first = self.view == 0;
+        self.view = cluster.epoch;
+        let members: Vec<&ClusterNode> =
+            cluster.nodes.iter().filter(|node| node.incarnation.is_some()).collect();
+        for node in &members {
+            let is_new = !self.nodes.contains_key(&node.id);
+            let known = self.nodes.entry(node.id).or_default();
+            let before = std::mem::replace(&mut known.incarnation, node.incarnation);
+            let event = match (is_new, before.is_some_and(|before| Some(before) != node.incarnation)) {
+                (true, _) => "joins",
+                (false, true) => "comes_back",
+                (false, false) => continue,
+            };
+            self.add(Some(node.id), &json!({ "event": event }))?;
+        }
+        let gone: Vec<u32> = self
+            .nodes
+            .keys()
+            .copied()
+            .filter(|id| !cluster.nodes.iter().any(|node| node.id == *id))
+            .collect();
+        for node in gone.into_iter().filter(|_| !is_first) {
+            self.nodes.remove(&node);
+            self.add(Some(node), &json!({ "event": "left" }))?;
+        }
+        let members: Vec<u32> = members.iter().map(|node| node.id).collect();
+        self.add(None, &json!({ "event": "view", "view": cluster.epoch, "members": members }))
+    }
+
+    /// The recording is complete. Returns how to see it.
+    pub(crate) fn end(mut self) -> Result<String> {
+        self.add(None, &json!({ "event": "ends" }))?;
+        Ok(self.recording.how_to_open())
+    }
+}
+
+/// Asks a node what it knows of the cluster, over a connection that it keeps.
+pub(crate) struct Looker {
+    node: u32,
+    endpoint: String,
+    access: Access,
+    open: Option<Admin>,
+}
+
+impl Looker {
+    pub(crate) fn new(node: u32, endpoint: String, access: Access) -> Looker {
+        Looker { node, endpoint, access, open: None }
+    }
+
+    /// What the node says, or why it does not answer.
+    pub(crate) async fn look(&mut self) -> Result<Cluster, String> {
+        let mut open = self.open.take();
+        let asked = async {
+            let admin = match &mut open {
+                Some(admin) => admin,
+                none => none.insert(
+                    Admin::connect_to(self.node, &self.endpoint, &self.access).await.map_err(reason)?,
+                ),
+            };
+            admin.cluster().await.map_err(reason)
+        };
+        let answer = tokio::time::timeout(LONGEST_ANSWER, asked).await;
+        let cluster =
+            answer.unwrap_or_else(|_| Err(format!("no answer within {} s", LONGEST_ANSWER.as_secs())))?;
+        self.open = open;
+        Ok(cluster)
+    }
+
+    /// Waits until it is time to look again.
+    pub(crate) async fn pause() {
+        tokio::time::sleep(EVERY).await;
+    }
+}

@@ -1,0 +1,146 @@
+// The marks of a recording: paths by their style, the same for SVG and for canvas. What they look like is in recording.css.
+
+import { s } from "../dom.js";
+
+const clamp = (low, value, high) => Math.max(low, Math.min(high, value));
+const n = (value) => Math.round(value * 10) / 10;
+const MOST_LANES = 6;
+
+/** Lanes within a row: what overlaps stands below each other, as far as there is room. */
+function lanes(items, most = MOST_LANES) {
+  const ends = new Map();
+  return items.map((it) => {
+    const row = ends.get(it.node) ?? ends.set(it.node, []).get(it.node);
+    let lane = row.findIndex((end) => end <= it.from);
+    if (lane < 0) lane = row.length < most ? row.length : it.from % 1 > 0.5 ? 0 : most - 1;
+    row[lane] = it.to ?? Infinity;
+    return { it, lane };
+  });
+}
+
+/** All marks in sight. `name` is the one that is shown alone, or "". */
+export function marks(data, scale, name) {
+  const { y, row, x, lo, hi, end } = scale;
+  const paths = new Map();
+  const labels = [];
+  let number = 0;
+  const add = (style, d) => {
+    paths.set(style, (paths.get(style) ?? "") + d);
+    number += 1;
+  };
+  const sees = (it) => y.has(it.node) && it.from <= hi && (it.to ?? end) >= lo;
+  const span = (it) => [Math.max(scale.left - 4, x(it.from)), Math.min(scale.width + 4, x(it.to ?? end))];
+  const box = (left, top, wide, tall) => `M${n(left)} ${n(top)}h${n(Math.max(1.5, wide))}v${n(tall)}h${n(-Math.max(1.5, wide))}z`;
+  const high = row * 0.74;
+  const top = (node) => y.get(node) - high / 2;
+
+  const bands = data.bands.filter(sees);
+  for (const [node] of y) {
+    // Alive is what is left between the gaps.
+    let from = scale.left - 4;
+    for (const gap of bands.filter((it) => it.node === node && it.kind === "down")) {
+      const [left, right] = span(gap);
+      if (left > from) add("alive", box(from, top(node), left - from, high));
+      add("gone", `M${n(left)} ${n(y.get(node))}H${n(right)}`);
+      from = right;
+    }
+    const right = Math.min(scale.width + 4, x(end));
+    if (from < right) add("alive", box(from, top(node), right - from, high));
+  }
+  for (const it of bands) {
+    const [left, right] = span(it);
+    const [above, wide] = [top(it.node), right - left];
+    if (it.kind === "leads") add("leads", box(left, above, wide, 2.5));
+    if (it.kind === "lapsed" || it.kind === "silent") add(it.kind, box(left, above, wide, high));
+    if (it.kind === "cut") add("cut", `M${n(left)} ${n(above + high - 1)}H${n(right)}`);
+    if (it.kind === "out") add("out", box(left, above + 0.5, wide, high - 1));
+    if (it.kind !== "still") continue;
+    for (let at = left - high; at < right; at += 6) {
+      const [from, to] = [Math.max(at, left), Math.min(at + high, right)];
+      if (to > from) add("still", `M${n(from)} ${n(above + high - (from - at))}L${n(to)} ${n(above + high - (to - at))}`);
+    }
+  }
+  for (const { time } of data.views) if (time >= lo && time <= hi) add("turn", `M${n(x(time))} 0V${n(scale.tall)}`);
+
+  const shown = (it) => sees(it) && (!name || it.name === name);
+  const slots = name ? Math.max(1, ...data.grants.filter((it) => it.name === name).map((it) => it.slot + 1)) : 0;
+  const grants = data.grants.filter(shown);
+  const placed = name && slots <= MOST_LANES ? grants.map((it) => ({ it, lane: it.slot })) : lanes(grants);
+  const rows = Math.max(1, ...placed.map(({ lane }) => lane + 1));
+  const thick = clamp(1, (high * 0.66) / rows - 1, name ? 16 : 10);
+  for (const { it, lane } of placed) {
+    const [left, right] = span(it);
+    const at = top(it.node) + 4 + lane * (thick + 1);
+    const tone = name ? `t${it.slot % 6}` : "pine";
+    // A hair between bars that follow each other.
+    add(`grant ${tone}`, box(left, at, right - left - (right - left > 3 ? 0.7 : 0), thick));
+    if (it.wrong) add("clash", box(left - 1.5, at - 1.5, right - left + 3, thick + 3));
+    if (it.how === "no_answer") add("unsure", `M${n(right)} ${n(at - 2)}v${n(thick + 4)}`);
+    if (thick >= 11 && right - left > 40) labels.push({ x: Math.max(left, scale.left) + 5, y: at + thick / 2 + 3.6, tone, text: `${it.slot}` });
+  }
+  for (const { it, lane } of lanes(data.waits.filter(shown), 3)) {
+    const [left, right] = span(it);
+    const at = top(it.node) + high - 4 - lane * 4;
+    add("wait", `M${n(left)} ${n(at)}H${n(Math.max(left + 1, right))}`);
+  }
+  const hands = data.hands.filter((it) => (!name || it.name === name) && y.has(it.from) && y.has(it.to) && it.at >= lo && it.left <= hi);
+  if (name || hands.length <= 120) {
+    for (const it of hands) {
+      const down = y.get(it.to) > y.get(it.from) ? 1 : -1;
+      const [from, to] = [y.get(it.from) + (down * high) / 2 - down * 3, y.get(it.to) - (down * high) / 2];
+      add("hand", `M${n(x(it.left))} ${n(from)}L${n(x(it.at))} ${n(to)}`);
+      add("tip", `M${n(x(it.at))} ${n(to)}l-2.6 ${-5 * down}h5.2z`);
+    }
+  }
+
+  // A partition is a bracket between rows of two sides.
+  const order = [...y.keys()];
+  for (const it of data.partitions) {
+    if (it.from > hi || (it.to ?? end) < lo) continue;
+    const side = (node) => it.sides.findIndex((nodes) => nodes.includes(node)) + 1;
+    for (let at = 1; at < order.length; at += 1) {
+      const [one, other] = [side(order[at - 1]), side(order[at])];
+      if (!one || !other || one === other) continue;
+      const between = (y.get(order[at - 1]) + y.get(order[at])) / 2;
+      const [left, right] = [Math.max(scale.left, x(it.from)), Math.min(scale.width, x(it.to ?? end))];
+      add(it.both ? "part" : "part one-way", `M${n(left)} ${n(between - 4)}v8M${n(left)} ${n(between)}H${n(right)}M${n(right)} ${n(between - 4)}v8`);
+    }
+  }
+  const findings = data.findings.filter((it) => it.time >= lo && it.time <= hi + 1).map((it) => ({ it, x: x(it.time) }));
+  for (const { x: at } of findings) for (let line = -24; line < scale.tall; line += 7) add("wrong-hatch", `M${n(at)} ${line + 12}l12 -12`);
+  for (const { x: at } of findings) add("wrong-edge", `M${n(at)} 0V${n(scale.tall)}M${n(at + 12)} 0V${n(scale.tall)}`);
+  return { paths, labels, findings, number };
+}
+
+/** What is drawn below is first. */
+const ORDER = ["alive", "gone", "lapsed", "silent", "out", "still", "turn", "cut", "leads", "wait", "hand", "tip", "grant", "unsure", "part", "wrong-hatch", "wrong-edge", "clash"];
+const sorted = (paths) => [...paths].sort(([one], [other]) => ORDER.indexOf(one.split(" ")[0]) - ORDER.indexOf(other.split(" ")[0]));
+const styled = (style, d) => s("path", { class: `rec ${style}`, d });
+
+export const asSvg = ({ paths, labels }) => [sorted(paths).map(([style, d]) => styled(style, d)), labels.map((it) => s("text", { class: `bar-number ${it.tone}`, x: n(it.x), y: n(it.y) }, it.text))];
+
+/** Paints with the styles that the paths have in SVG. */
+export function paint(canvas, probe, { paths }, { left, width, tall }) {
+  const dense = devicePixelRatio || 1;
+  [canvas.width, canvas.height] = [width * dense, tall * dense];
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${tall}px`;
+  const pen = canvas.getContext("2d");
+  pen.scale(dense, dense);
+  pen.rect(left, 0, width, tall);
+  pen.clip();
+  for (const [style, d] of sorted(paths)) {
+    const element = styled(style, "");
+    probe.replaceChildren(element);
+    const { fill, stroke, strokeWidth, strokeDasharray, opacity } = getComputedStyle(element);
+    const path = new Path2D(d);
+    pen.globalAlpha = Number(opacity);
+    pen.fillStyle = fill;
+    if (fill !== "none") pen.fill(path);
+    if (stroke === "none") continue;
+    [pen.strokeStyle, pen.lineWidth] = [stroke, parseFloat(strokeWidth)];
+    pen.setLineDash(strokeDasharray === "none" ? [] : strokeDasharray.split(/[\s,]+/).map(parseFloat));
+    pen.stroke(path);
+  }
+  probe.replaceChildren();
+}
