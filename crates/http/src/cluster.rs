@@ -196,6 +196,15 @@ pub(crate) struct Token {
     next: Vec<u32>,
 }
 
+/// A pointer: `from` would send a request for the token of the slot to `to`. Pointers lead to the token, or to a node that
+/// waits for it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Pointer {
+    slot: u32,
+    from: u32,
+    to: u32,
+}
+
 /// A name, with all its clients.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Inspected {
@@ -210,6 +219,9 @@ pub(crate) struct Inspected {
     clients: Vec<Client>,
     /// Where its tokens are, by slot. One that travels between nodes is nowhere for a moment.
     tokens: Vec<Token>,
+    /// How requests find the tokens, by slot and node: at most 256 of each node. A node that waits for a token has none for it,
+    /// nor does a node that does not know the name, which would ask the home.
+    pointers: Vec<Pointer>,
     /// Nodes that did not answer in time: their clients are missing.
     no_answer: Vec<u32>,
 }
@@ -225,6 +237,11 @@ pub(crate) fn described(name: &str, found: &Found) -> Inspected {
     });
     let mut tokens: Vec<Token> = tokens.collect();
     tokens.sort_by_key(|token| token.slot);
+    let pointers = found.listings.iter().flat_map(|(from, listing)| {
+        listing.pointers.iter().map(|&(slot, to)| Pointer { slot, from: *from, to })
+    });
+    let mut pointers: Vec<Pointer> = pointers.collect();
+    pointers.sort_by_key(|pointer| (pointer.slot, pointer.from));
     let defined = first.map(|listing| Defined::from(listing.definition));
     Inspected {
         name: name.to_string(),
@@ -233,6 +250,7 @@ pub(crate) fn described(name: &str, found: &Found) -> Inspected {
         home: first.map(|listing| listing.home),
         clients: clients.into_iter().map(Client::from).collect(),
         tokens,
+        pointers,
         no_answer: found.no_answer.clone(),
     }
 }

@@ -60,12 +60,13 @@ const bar = trouble();
 main.before(bar.element);
 router.start(main);
 
-let asks = false;
+let [asks, form] = [false, null];
 live.addEventListener("change", ({ detail }) => {
   drawBar();
   bar.update();
   const needs = live.problem?.status === 401;
-  if (needs && !asks) main.replaceChildren(tokenForm(live.problem.message));
+  if (needs && !asks) main.replaceChildren((form = tokenForm()));
+  if (needs || (asks && !live.heard)) form.tell(live.problem);
   else if (asks && !needs && live.heard) {
     router.open();
     // What the server can do was not told without a token.

@@ -29,7 +29,7 @@ const FILES: &[File] = files! {
     "app.js" "ask.js" "dom.js" "frame.js" "keys.js" "router.js" "words.js"
     "draw/charts.js" "draw/icons.js" "draw/marks.js" "draw/ring.js"
     "live/acts.js" "live/events.js" "live/figures.js" "live/filter.js" "live/graph.js" "live/handoffs.js" "live/model.js"
-    "live/name.js" "live/names.js" "live/nodes.js" "live/overview.js" "live/states.js"
+    "live/name.js" "live/names.js" "live/nodes.js" "live/overview.js" "live/states.js" "live/tables.js"
     "compare/chart.js" "compare/compare.js" "compare/curves.js" "compare/half.js" "compare/load.js" "compare/run.js"
     "compare/scene.js" "compare/strip.js" "compare/versus.js"
     "gallery.css" "gallery/card.js" "gallery/data.js" "gallery/exhibit.js" "gallery/gallery.js"

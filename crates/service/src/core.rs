@@ -46,7 +46,7 @@ pub(crate) use state::AccountId;
 pub use config::Config;
 pub use messages::{Acquire, Counts, Effects, PeerContent, PeerMessage, Reply, RequestOutcome, Timeout};
 pub use paging::{Cursor, Page};
-pub use report::{Held, Listing, Status};
+pub use report::{Held, Listing, POINTERS, Status};
 pub use revoking::{Revocation, Revoked};
 pub use sessions::Opening;
 pub use uses::{NameUse, Uses};

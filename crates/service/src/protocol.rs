@@ -28,7 +28,7 @@ pub const MAGIC: [u8; 8] = CLIENT_MAGIC;
 pub const GREETING: u8 = 0;
 
 /// The versions of this protocol that this program speaks, the lowest and the highest.
-pub const VERSIONS: (u8, u8) = (3, 3);
+pub const VERSIONS: (u8, u8) = (4, 4);
 
 /// The answer of a node to a [`Hello`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

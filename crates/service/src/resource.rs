@@ -247,6 +247,20 @@ impl Resource {
         }
     }
 
+    /// The slots whose tokens are elsewhere, each with the node to which a request for it would be sent from here.
+    pub(crate) fn pointers(&self, position: Position, most: usize) -> Vec<(u32, MemberIndex)> {
+        match &self.run_by {
+            RunBy::Forest(rules, forest) => {
+                let site = site(position, self.definition, rules);
+                forest.ways(&site).take(most).map(|(token, node)| (token, MemberIndex(node))).collect()
+            }
+            RunBy::Room(_, room) => {
+                room.way(position.me.0).into_iter().map(|node| (0, MemberIndex(node))).collect()
+            }
+            RunBy::Opening(_) => Vec::new(),
+        }
+    }
+
     /// Requests of other nodes that wait for tokens that are here.
     pub(crate) fn queued(&self) -> Vec<ResourceMessage> {
         let request = |origin, token| forest::Message {

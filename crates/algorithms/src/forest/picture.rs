@@ -18,13 +18,8 @@ impl Forest {
             };
             picture.queue.extend(held.queue.iter().map(place));
         }
-        let away = |token: &u32| self.index_of(*token).is_none() && self.wait != Some(*token);
-        for token in (0..self.size.tokens).filter(away) {
-            let to = self.pointers.to(token, site.rules.home);
-            if to != site.me {
-                picture.pointers.push(Pointer { name: "pointer", token: Some(token), to });
-            }
-        }
+        let pointer = |(token, to)| Pointer { name: "pointer", token: Some(token), to };
+        picture.pointers.extend(self.ways(site).map(pointer));
         let kept = |&node| Place { token: self.wait, ..Place::from(node) };
         picture.keeps.extend(self.node_queue.iter().map(kept));
         let clients: Vec<String> = self.waiters.iter().map(|(client, ())| client.to_string()).collect();

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use super::{Body, Entry, Forest, Message, Rules, Size, Ticket, TokenId, Via};
+use super::{Body, Context, Entry, Forest, Message, Rules, Size, Ticket, TokenId, Via};
 use crate::Bounds;
 use crate::algorithm::NodeId;
 use crate::waiters::Mark;
@@ -56,6 +56,15 @@ impl Forest {
     /// The tokens on this node, each with its waiting nodes, in order.
     pub fn tokens_here(&self) -> impl Iterator<Item = (TokenId, Vec<NodeId>)> {
         self.held.iter().map(|held| (held.token, held.queue.iter().map(|entry| entry.node).collect()))
+    }
+
+    /// The tokens that are not here, each with the node to which this node would send a request for it; without the token
+    /// that this node waits for, whose request is on its way.
+    pub fn ways(&self, site: &Context<'_>) -> impl Iterator<Item = (TokenId, NodeId)> {
+        let away = |token: &TokenId| self.index_of(*token).is_none() && self.wait != Some(*token);
+        let (me, home) = (site.me, site.rules.home);
+        let way = move |token| (token, self.pointers.to(token, home));
+        (0..self.size.tokens).filter(away).map(way).filter(move |&(_, to)| to != me)
     }
 
     /// Requests of other nodes that this node keeps until its own has been served.

@@ -14,7 +14,7 @@ fn place(entry: &Entry<AnyOf>) -> Place {
 
 impl Room<AnyOf> {
     pub(super) fn draw(&self, me: NodeId, picture: &mut Picture) {
-        picture.point("pointer", (self.pointer != me && !self.asked).then_some(self.pointer));
+        picture.point("pointer", self.way(me));
         picture.keeps.extend(self.parked.iter().map(place));
         picture.fact_if("request", self.asked.then_some(self.number));
         if let Some(token) = &self.token {

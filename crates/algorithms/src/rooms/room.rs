@@ -138,6 +138,12 @@ impl<M: Mode> Room<M> {
         self.token.is_some()
     }
 
+    /// The node to which this node would send a request for the token; none if the token is here, or the request of this
+    /// node is on its way.
+    pub fn way(&self, me: NodeId) -> Option<NodeId> {
+        (self.pointer != me && !self.asked).then_some(self.pointer)
+    }
+
     /// How many local clients are inside.
     pub fn inside(&self) -> u32 {
         self.inside

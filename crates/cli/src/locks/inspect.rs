@@ -1,7 +1,7 @@
 //! `tokenwood inspect`: everything that the nodes know of one name.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use clap::Args;
@@ -33,6 +33,8 @@ pub(crate) struct Found<'a> {
     definition: Option<Definition>,
     /// The node at which each token is, and the nodes that wait for it there.
     tokens: BTreeMap<u32, (u32, &'a [u32])>,
+    /// Slot, node, and the node to which that one would send a request for the slot.
+    pointers: BTreeSet<(u32, u32, u32)>,
     /// The holders with their nodes, the longest first,
     holders: Vec<(u32, &'a Held)>,
     /// and the waiters.
@@ -86,13 +88,17 @@ impl<'a> Found<'a> {
             listing.slots.iter().map(move |(slot, waiting)| (*slot, (*node, &waiting[..])))
         });
         let tokens = tokens.collect();
+        let pointers = listings
+            .iter()
+            .flat_map(|(from, listing)| listing.pointers.iter().map(move |&(slot, to)| (slot, *from, to)));
+        let pointers = pointers.collect();
         let clients = listings
             .iter()
             .flat_map(|(node, listing)| listing.clients.iter().map(move |client| (*node, client)));
         let mut clients: Vec<(u32, &Held)> = clients.collect();
         clients.sort_by_key(|(node, client)| (Reverse(client.since), *node));
         let (holders, waiters) = clients.into_iter().partition(|(_, client)| client.granted.is_some());
-        Found { name, home, definition, tokens, holders, waiters }
+        Found { name, home, definition, tokens, pointers, holders, waiters }
     }
 
     /// Prints it for people.
@@ -153,12 +159,15 @@ impl<'a> Found<'a> {
         let tokens = self.tokens.iter();
         let tokens = tokens
             .map(|(slot, (node, waiting))| json!({ "slot": slot, "node": node, "next_nodes": waiting }));
+        let pointers = self.pointers.iter();
+        let pointers = pointers.map(|(slot, from, to)| json!({ "slot": slot, "from": from, "to": to }));
         json!({
             "name": self.name,
             "kind": self.definition.map(|definition| kind(definition).0),
             "slots": self.definition.map(|definition| kind(definition).1),
             "home": self.home,
             "tokens": tokens.collect::<Vec<_>>(),
+            "pointers": pointers.collect::<Vec<_>>(),
             "holders": clients_json(&self.holders),
             "waiters": clients_json(&self.waiters),
         })

@@ -68,6 +68,8 @@ fn everything_about_a_name() {
     assert_eq!((&found["kind"], &found["slots"]), (&Value::from("room"), &Value::from(1)));
     assert_eq!(found["tokens"][0]["node"], 1, "{found:#}");
     assert_eq!(found["tokens"][0]["next_nodes"], serde_json::json!([2]), "{found:#}");
+    let pointers = found["pointers"].as_array().unwrap();
+    assert!(pointers.iter().all(|pointer| pointer["from"] == 0 && pointer["slot"] == 0), "{found:#}");
     let (holder, waiter) = (&found["holders"][0], &found["waiters"][0]);
     assert_eq!((&holder["group"], &holder["node"]), (&Value::from("v1"), &Value::from(1)));
     assert_eq!((&waiter["groups"][0], &waiter["node"]), (&Value::from("v3"), &Value::from(2)));

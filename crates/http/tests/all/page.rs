@@ -87,6 +87,9 @@ async fn a_name_says_where_its_token_is_and_which_nodes_get_it_next() {
         assert!(looks < 300, "{name:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     };
+    // A node that waits has no pointer: its request is on its way. The token has none here, either.
+    let pointers = name.body["pointers"].as_array().unwrap();
+    assert!(pointers.iter().all(|pointer| pointer["from"] == 1 && pointer["slot"] == 0), "{name:?}");
     let clients = name.body["clients"].as_array().unwrap();
     assert_eq!((&clients[0]["node"], &clients[0]["fence"]), (&json!(0), &held.body["fence"]));
     assert!(clients.iter().all(|client| client["session"].as_u64() > Some(0)), "{name:?}");

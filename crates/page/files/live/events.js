@@ -5,6 +5,7 @@ import { address, replace } from "../router.js";
 import { clock, count, fence, many, who } from "../words.js";
 import { live } from "./model.js";
 import { nameAddress } from "./names.js";
+import { looks } from "./tables.js";
 
 const WORDS = {
   waits: ["waits", "waits"],
@@ -82,5 +83,8 @@ export function eventsView(root, { query }) {
   if (clear) events.element.firstChild.insertBefore(clear, events.hold);
   root.append(h("div", { class: "view single" }, h("h1", { class: "hidden-text" }, "Events"), events.element));
   events.update();
-  return { title: "Events", update: () => events.update(), act: null };
+  // There is no chart here: only the projector.
+  const look = looks(query, () => {});
+  const keys = look.keys.filter(({ name: key }) => key !== "T");
+  return { title: "Events", update: () => events.update(), act: null, keys, leave: look.leave };
 }

@@ -2,7 +2,8 @@
 
 import { h, say } from "../dom.js";
 import { sparkline } from "../draw/charts.js";
-import { figure, time } from "../words.js";
+import { figure, shortClock, time } from "../words.js";
+import { place, tabled } from "./tables.js";
 
 const POINTS = 60;
 /** Percentiles and messages are about this long: a quiet cluster grants too little for less. */
@@ -77,20 +78,24 @@ const FIGURES = [
   { name: "messages a grant", of: "messages", text: figure, about: "messages between nodes for each grant of the last 30 s" },
 ];
 
-/** The figures, each with a small chart of the last two minutes, and the same numbers as a table for screen readers. */
+/** The figures, each with a small chart of the last two minutes, and the same numbers as a table. */
 export function figures(rates) {
   const parts = FIGURES.map((it) => {
     const value = h("dd", { class: "value" }, "–");
     const chart = h("dd", { class: "chart", "aria-hidden": "true" });
     return { ...it, value, chart, box: h("div", { class: "figure", title: it.about }, h("dt", {}, it.name), value, chart) };
   });
+  const table = place("Figures of the last two minutes");
   return {
+    table: table.element,
     element: h("dl", { class: "figures", "aria-label": "Figures of the cluster" }, parts.map((part) => part.box)),
     update() {
       for (const { of, text, value, chart } of parts) {
         say(value, rates.last ? text(rates.last[of]) : "–");
-        chart.replaceChildren(sparkline(rates.points.map((point) => point[of]), POINTS));
+        chart.hidden = tabled();
+        if (!tabled()) chart.replaceChildren(sparkline(rates.points.map((point) => point[of]), POINTS));
       }
+      table.update(["at", ...parts.map(({ name }) => [name, "number"])], tabled() ? rates.points.map((point) => [shortClock(point.at), ...parts.map(({ of, text }) => text(point[of]))]).reverse() : []);
     },
   };
 }

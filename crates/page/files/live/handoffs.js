@@ -4,10 +4,12 @@ import { fill, h, keyed, s, say } from "../dom.js";
 import { colour } from "../draw/marks.js";
 import { address, replace } from "../router.js";
 import { chosen, count, fence, lasted, shortClock, who } from "../words.js";
+import { place, tabled } from "./tables.js";
 
 export const SPANS = { "10s": ["10 s", 10_000], "30s": ["30 s", 30_000], "5min": ["5 min", 300_000], "1h": ["1 h", 3_600_000] };
 const MOST_LANES = 8;
 const MOST_BARS = 60;
+const MOST_ROWS = 200;
 
 /** Which grants there were: those that events told of, and those that are held now. A grant is its slot and its fence. */
 export function grants(events, clients, asked) {
@@ -60,15 +62,16 @@ export class HandOffs {
     this.waitingNow = h("span", { class: "end" });
     this.axis = h("div", { class: "axis", "aria-hidden": "true" });
     this.beyond = h("p", { class: "quiet" });
-    this.table = h("tbody", {});
+    this.table = place("Hand-offs");
+    this.waits = place("How many waited");
     this.spans = h("div", { class: "chips", role: "group", "aria-label": "How long" }, Object.entries(SPANS).map(([key, [text]]) => h("button", { class: "chip", "data-span": key, onclick: () => this.#choose(key) }, text)));
     this.element = h(
       "section",
       { class: "panel handoffs", "aria-labelledby": "handoffs-title" },
       h("div", { class: "bar" }, h("h2", { id: "handoffs-title" }, "Hand-offs"), h("p", { class: "quiet" }, "which node held; since the page looks"), this.spans),
-      h("div", { class: "time" }, this.axis, this.lanes, h("div", { class: "lane wait" }, h("span", { class: "begin" }, "waiting"), h("div", { class: "track" }, this.waiting), this.waitingNow)),
+      (this.time = h("div", { class: "time" }, this.axis, this.lanes, h("div", { class: "lane wait" }, h("span", { class: "begin" }, "waiting"), h("div", { class: "track" }, this.waiting), this.waitingNow))),
       this.beyond,
-      h("details", {}, h("summary", {}, "As a table"), h("table", {}, h("thead", {}, h("tr", {}, ["slot", "node", "who", "fence", "from", "held for"].map((text) => h("th", { scope: "col" }, text)))), this.table)),
+      (this.tables = h("div", { class: "two-tables", hidden: true }, this.table.element, this.waits.element)),
     );
     this.#mark();
   }
@@ -99,10 +102,21 @@ export class HandOffs {
     const slotted = lock.kind === "mutex" || lock.kind === "semaphore";
     keyed(this.lanes, all.slice(0, MOST_LANES), ([lane]) => lane, ([lane]) => makeLane(lane, slotted && (lock.slots ?? 1) > 1), (element, [, grants]) => updateLane(element, grants, now, span, lock.kind));
     this.lanes.classList.toggle("none", all.length === 0);
-    say(this.beyond, all.length > MOST_LANES ? `${count(all.length - MOST_LANES)} more slots were held` : all.length === 0 ? "No grant in this time." : "");
+    say(this.beyond, all.length > MOST_LANES && !tabled() ? `${count(all.length - MOST_LANES)} more slots were held` : all.length === 0 ? "No grant in this time." : "");
     this.#area(now, span, lock);
-    const rows = held.slice(-20).reverse();
-    keyed(this.table, rows, (it) => `${it.slot}/${it.fence}/${it.node}/${it.to}`, (it) => h("tr", {}, h("td", {}, String(it.slot)), h("td", {}, String(it.node)), h("td", {}, who(it.label).name), h("td", {}, h("code", {}, fence(it.fence))), h("td", {}, shortClock(it.from)), h("td", {}, it.to === null ? "held now" : lasted(it.to - it.from))));
+    this.#tabulate(held, now, span);
+  }
+
+  /** The same as two tables: who held when, and how many waited, where that changed. */
+  #tabulate(held, now, span) {
+    [this.time.hidden, this.tables.hidden] = [tabled(), !tabled()];
+    if (!tabled()) return;
+    const ended = (it) => (it.to === null ? "held now" : lasted(it.to - it.from));
+    const within = (at) => at > now - span;
+    const shown = held.filter((it) => within(it.to ?? now)).slice(-MOST_ROWS).reverse();
+    this.table.update(["from", "slot", "node", "who", "fence", ["held for", "number"]], shown.map((it) => [shortClock(it.from), String(it.slot), String(it.node), who(it.label).name, fence(it.fence), ended(it)]));
+    const changes = this.#samples.filter(([at, number], index) => within(at) && number !== this.#samples[index - 1]?.[1]).slice(-MOST_ROWS).reverse();
+    this.waits.update(["since", ["waiting", "number"]], changes.map(([at, number]) => [shortClock(at), count(number)]));
   }
 
   #area(now, span, lock) {

@@ -9,6 +9,7 @@ import { Graph } from "./graph.js";
 import { HandOffs } from "./handoffs.js";
 import { live } from "./model.js";
 import { command, sentence } from "./states.js";
+import { looks } from "./tables.js";
 
 const ASK_EVERY = 2000;
 const AFTER_EVENT = 120;
@@ -22,7 +23,7 @@ export function nameView(root, { match, query }) {
     name = match[1];
   }
   const view = new NameView(root, name, query);
-  return { title: name, update: (flags) => view.update(flags), leave: () => view.leave() };
+  return { title: name, keys: view.look.keys, update: (flags) => view.update(flags), leave: () => view.leave() };
 }
 
 class NameView {
@@ -44,12 +45,13 @@ class NameView {
     this.handoffs.redraw = () => this.update();
     this.inside = table("Holders", ["slot", "node", "who", "client", "fence", "for", ""]);
     this.queue = table("Queue", ["place", "node", "who", "client", "next by", "for"]);
+    this.look = looks(query, () => this.update());
     this.trouble = h("p", { class: "wrong", role: "alert" });
-    root.append(
+    this.element = root.appendChild(
       h(
         "div",
         { class: "view one-name" },
-        h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), name)), this.chips, h("div", { class: "acts" }, command(`tokenwood inspect ${quoted(name)}`), this.resize, this.force), this.trouble),
+        h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), name)), this.chips, h("div", { class: "acts" }, command(`tokenwood inspect ${quoted(name)}`), this.resize, this.force, this.look.buttons), this.trouble),
         this.graph.element,
         h("div", { class: "tables" }, this.inside.element, this.queue.element),
         this.handoffs.element,
@@ -63,6 +65,7 @@ class NameView {
     this.#left = true;
     clearTimeout(this.#timer);
     live.show([]);
+    this.look.leave();
   }
 
   #later(ms) {
@@ -98,6 +101,7 @@ class NameView {
     }
     say(this.trouble, this.#problem && !this.#problem.silent ? sentence(this.#problem.message) : "");
     const lock = this.#lock;
+    this.element.classList.toggle("refused", !lock && Boolean(this.#problem) && !this.#problem.silent);
     if (!lock) return;
     const now = live.now();
     const aged = (client) => client.since_ms + Math.max(0, now - this.#asked);

@@ -10,6 +10,7 @@ import { define } from "./acts.js";
 import { SORTS, select, tally, toQuery } from "./filter.js";
 import { BIN, BINS, live, longest } from "./model.js";
 import { empty, loading } from "./states.js";
+import { tabled } from "./tables.js";
 
 /** So many rows are kept above and below those in sight; at most 100 in all. */
 const AROUND = 12;
@@ -195,12 +196,14 @@ function redraw(element, entry) {
   say(cells.longest, wait === null ? "–" : lasted(wait));
   const bin = Math.floor(live.now() / BIN);
   const version = `${entry.version}/${entry.defined}`;
-  const grants = `${bin}/${entry.bins ? [...entry.bins.values()].join() : ""}`;
+  const grants = `${tabled()}/${bin}/${entry.bins ? [...entry.bins.values()].join() : ""}`;
   if (element.grants !== grants) {
     element.grants = grants;
     const numbers = Array.from({ length: BINS }, (_, at) => entry.bins?.get(bin - BINS + 1 + at) ?? 0);
     const all = numbers.reduce((sum, one) => sum + one, 0);
-    fill(cells.grants, bars(numbers), h("span", { class: "hidden-text" }, many(all, "grant")));
+    // Behind the bars are thirty numbers: all of them, and those of the last minute.
+    const minute = numbers.slice(Math.round(-60_000 / BIN)).reduce((sum, one) => sum + one, 0);
+    fill(cells.grants, tabled() ? [count(all), h("span", { class: "quiet" }, `, last minute ${count(minute)}`)] : [bars(numbers), h("span", { class: "hidden-text" }, many(all, "grant"))]);
   }
   if (element.version === version) return;
   element.version = version;
@@ -214,7 +217,7 @@ function redraw(element, entry) {
 function holders(entry) {
   const nodes = entry.holders.map((client) => client.node);
   const spoken = nodes.length ? `held at node ${nodes.slice(0, 20).join(", ")}` : "free";
-  const drawn = discs(nodes, "in", "more", 8);
+  const drawn = discs(nodes, "in", "more", nodes.length > 7 ? 5 : 7);
   const said = h("span", { class: "hidden-text" }, spoken);
   if (entry.kind === "room" && nodes.length) {
     const group = entry.holders.find((client) => client.group)?.group ?? "";
@@ -224,9 +227,9 @@ function holders(entry) {
     return [...drawn, h("span", { class: "word" }, entry.holders[0].mode === "exclusive" ? "writes" : nodes.length === 1 ? "reads" : "read"), said];
   }
   const slots = entry.kind === "semaphore" ? entry.slots : entry.kind === "mutex" ? 1 : 0;
-  const open = Math.max(0, Math.min(slots - nodes.length, 8 - Math.min(nodes.length, 8)));
+  const open = Math.max(0, Math.min(slots - nodes.length, 7 - Math.min(nodes.length, 7)));
   const hidden = slots - nodes.length - open;
-  return [...drawn, Array.from({ length: open }, free), open > 0 && hidden > 0 && nodes.length <= 8 ? h("span", { class: "more" }, `+ ${count(hidden)} free`) : null, said];
+  return [...drawn, Array.from({ length: open }, free), open > 0 && hidden > 0 && nodes.length <= 7 ? h("span", { class: "more" }, `+ ${count(hidden)} free`) : null, said];
 }
 
 function queue(entry) {

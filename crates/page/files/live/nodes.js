@@ -53,9 +53,11 @@ export class Nodes {
     this.chords = s("g", { class: "chords" });
     this.flights = s("g", { class: "flights" });
     this.nodes = s("g", { class: "nodes" });
-    this.svg = s("svg", { class: "ring", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Nodes" }, this.chords, this.nodes, this.flights);
+    this.svg = s("svg", { class: "ring", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Nodes" }, this.chords, this.nodes, this.flights, (this.told = label(0, 0, "", "strong told")));
+    for (const kind of ["focusin", "pointerover"]) this.svg.addEventListener(kind, (event) => this.#tell(event.target.closest?.("a.node")));
+    for (const kind of ["focusout", "pointerleave"]) this.svg.addEventListener(kind, () => this.#tell(null));
     this.legend = h("p", { class: "legend", "aria-hidden": "true" }, h("span", { class: "key held" }), "held here", h("span", { class: "key waits" }), "waits here", h("span", { class: "key moved" }), "a token moved just now");
-    this.element = h("section", { class: "panel nodes", "aria-labelledby": "nodes-title" }, h("div", { class: "bar" }, h("h2", { id: "nodes-title" }, "Nodes"), h("p", { class: "quiet" }, "rings: what is left of their leases")), this.svg, this.legend);
+    this.element = h("section", { class: "panel nodes", "aria-labelledby": "nodes-title" }, h("div", { class: "bar" }, h("h2", { id: "nodes-title" }, "Nodes"), (this.about = h("p", { class: "quiet" }))), this.svg, this.legend);
     this.strip = h("div", { class: "strip", role: "group", "aria-label": "Nodes" });
     this.move = (event) => this.#fly(event.detail);
     live.addEventListener("move", this.move);
@@ -95,6 +97,20 @@ export class Nodes {
     fill(this.nodes, nodes.map((node, index) => this.#make(node, at[index], r, { grid, top: index === 0 && n > 1, labelled: n < CROWD })));
     this.radius = r;
     this.svg.classList.toggle("grid", grid);
+    this.legend.hidden = grid;
+    say(this.about, grid ? "filled: what is held and waited for" : "rings: what is left of their leases");
+    this.strip.classList.toggle("many", n >= CROWD);
+  }
+
+  /** In a crowd there is room for one label only: that of the node with the focus or the pointer, above or below it. */
+  #tell(group) {
+    const node = [...this.#parts].find(([, parts]) => parts.group === group)?.[0];
+    this.telling = this.#parts.size >= CROWD ? node : undefined;
+    if (this.telling === undefined) return say(this.told, "");
+    const { x, y } = this.#places.get(node);
+    const side = x < 110 ? "start" : x > WIDTH - 110 ? "end" : "middle";
+    set(this.told, { x: side === "start" ? x - this.radius : side === "end" ? x + this.radius : x, y: y < HEIGHT / 2 ? y + this.radius + 12 : y - this.radius - 12, "text-anchor": side });
+    say(this.told, group.getAttribute("aria-label"));
   }
 
   #make(node, at, r, { grid, top, labelled }) {
@@ -109,7 +125,7 @@ export class Nodes {
     };
     const number = s("text", { class: "number", y: grid ? 0 : r > 24 ? -4 : 1 }, String(node.node));
     const rings = grid ? [parts.edge] : [s("circle", { class: "track", r }), parts.lease, parts.edge];
-    parts.group = s("a", { class: "node", href: address(`node/${node.node}`), transform: `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})` }, rings, grid && r < 10 ? null : number, " ", grid || r <= 24 ? null : parts.dots, s("g", { class: labelled ? "said" : "said on-focus" }, parts.label, " ", parts.leads));
+    parts.group = s("a", { class: "node", href: address(`node/${node.node}`), transform: `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})` }, rings, grid && r < 10 ? null : number, " ", grid || r <= 24 ? null : parts.dots, labelled ? s("g", { class: "said" }, parts.label, " ", parts.leads) : null);
     this.#parts.set(node.node, parts);
     return parts.group;
   }
@@ -119,7 +135,8 @@ export class Nodes {
     const leads = leader?.node === node.node;
     const text = words(node, load, null);
     const state = health(node);
-    set(parts.group, { class: `node ${state}`, "aria-label": `node ${node.node}, ${words(node, load, leader)}` });
+    const dark = parts.grid && (load.holds + load.waits) / most > 0.5;
+    set(parts.group, { class: `node ${state}${dark ? " full" : ""}`, "aria-label": `node ${node.node}, ${words(node, load, leader)}` });
     say(parts.label, text);
     say(parts.leads, leads ? `leads view ${leader.view}` : "");
     if (parts.grid) return set(parts.edge, { "fill-opacity": (0.1 + (0.9 * (load.holds + load.waits)) / most).toFixed(2) });

@@ -7,6 +7,7 @@ import { figures } from "./figures.js";
 import { fromQuery } from "./filter.js";
 import { live } from "./model.js";
 import { Names } from "./names.js";
+import { looks } from "./tables.js";
 import { Nodes, health, loads, summary } from "./nodes.js";
 
 /** How many events fit beside the nodes. */
@@ -18,7 +19,8 @@ export function overview(root, { query }) {
   const strip = figures(live.rates);
   const [nodes, names, events] = [new Nodes(), new Names(fromQuery(query), "live"), new Events({ most: EVENTS })];
   const reach = h("p", { class: "reach" });
-  root.append(h("div", { class: "view overview" }, h("div", { class: "strip-top" }, h("div", { class: "title" }, title, facts), h("div", { class: "near" }, nodes.strip, reach), strip.element), h("div", { class: "left" }, nodes.element, events.element), names.element));
+  const look = looks(query, () => update(new Set(["all"])));
+  root.append(h("div", { class: "view overview" }, h("div", { class: "strip-top" }, h("div", { class: "title" }, title, facts), h("div", { class: "near" }, nodes.strip, reach), strip.element, look.buttons, strip.table), h("div", { class: "left" }, nodes.element, events.element), names.element));
   const update = (flags) => {
     if (live.cluster) {
       say(title, live.cluster.cluster);
@@ -44,7 +46,8 @@ export function overview(root, { query }) {
     search: (q) => names.change({ q }),
     query: () => names.filter.q,
     step: (by) => names.step(by),
-    leave: () => (nodes.leave(), names.leave()),
+    keys: look.keys,
+    leave: () => (nodes.leave(), names.leave(), look.leave()),
   };
 }
 
@@ -54,7 +57,8 @@ export function nodeView(root, { match, query }) {
   const names = new Names(fromQuery(query), `node/${id}`, { node: id });
   const facts = h("dl", { class: "node-facts" });
   const events = new Events({ most: EVENTS });
-  root.append(h("div", { class: "view one-node" }, h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), `node ${id}`))), h("div", { class: "left" }, h("section", { class: "panel", "aria-labelledby": "facts-title" }, h("div", { class: "bar" }, h("h2", { id: "facts-title" }, "Facts")), facts), events.element), names.element));
+  const look = looks(query, () => update(new Set(["all"])));
+  root.append(h("div", { class: "view one-node" }, h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), `node ${id}`)), look.buttons), h("div", { class: "left" }, h("section", { class: "panel", "aria-labelledby": "facts-title" }, h("div", { class: "bar" }, h("h2", { id: "facts-title" }, "Facts")), facts), events.element), names.element));
   const update = (flags) => {
     const node = live.cluster?.nodes.find((it) => it.node === id);
     const rows = node ? describe(node) : [["node", live.cluster ? "the cluster has no such node" : "…"]];
@@ -67,7 +71,7 @@ export function nodeView(root, { match, query }) {
     names.update(flags);
   };
   update(new Set(["all"]));
-  return { title: `node ${id}`, update, search: (q) => names.change({ q }), query: () => names.filter.q, step: (by) => names.step(by), leave: () => names.leave() };
+  return { title: `node ${id}`, update, search: (q) => names.change({ q }), query: () => names.filter.q, step: (by) => names.step(by), keys: look.keys, leave: () => (names.leave(), look.leave()) };
 }
 
 function describe(node) {

@@ -60,7 +60,8 @@ export function trouble() {
     update() {
       const { problem } = live;
       const shown = live.old || (problem && problem.status !== 401 && !problem.silent) || (problem && live.heard === 0);
-      element.hidden = !shown || problem?.status === 401;
+      // The form for a token says what is wrong with it.
+      element.hidden = !shown || problem?.status === 401 || (document.querySelector(".ask-token") !== null && !problem?.silent);
       document.documentElement.toggleAttribute("data-old", live.old);
       if (element.hidden) return;
       if (live.old || problem?.silent) {
@@ -77,17 +78,18 @@ export function trouble() {
 export const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".") : "");
 
 /** The cluster has rights: the page asks for a token, and keeps it in this tab only. */
-export function tokenForm(why) {
+export function tokenForm() {
   const field = h("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true, pattern: "\\s*[0-9a-fA-F]{64}\\s*" });
-  const told = h("p", { class: "wrong", role: "alert" }, hasToken() ? sentence(why) : "");
+  const told = h("p", { class: "wrong", role: "alert" });
   const submit = (event) => {
     event.preventDefault();
     const text = field.value.trim();
     if (!/^[0-9a-fA-F]{64}$/.test(text)) return say(told, "A token has 64 hexadecimal digits.");
     useToken(text);
+    say(told, "");
     live.retry();
   };
-  return h(
+  const element = h(
     "section",
     { class: "panel state ask-token" },
     icon("key", 30),
@@ -98,6 +100,12 @@ export function tokenForm(why) {
     h("p", { class: "quiet" }, "An administrator makes one:"),
     command("tokenwood auth token add watcher"),
   );
+  /** What the node says to the token that it got: it does not know it, or it may not read. */
+  element.tell = (problem) => {
+    if (!hasToken() || !problem || problem.silent) return;
+    say(told, problem.status === 401 ? "This node does not know the token: it may be mistyped, withdrawn, or of another cluster." : sentence(problem.message));
+  };
+  return element;
 }
 
 /** Replaces a view by an error: what happened, and one way on. */

@@ -1,6 +1,7 @@
 // The page in a real browser, with a real cluster behind it: every view, and what readers do with them.
 
 import assert from "node:assert/strict";
+import fs from "node:fs/promises";
 import http from "node:http";
 import { after, before, test } from "node:test";
 
@@ -38,6 +39,21 @@ test("an empty cluster says what fills it", { timeout: LONG }, async () => {
   await fine();
 });
 
+test("an operator's minute: three run, the third waits and enters", { timeout: LONG }, async () => {
+  const run = () => stage.start(["run", "minute", "--slots", "2", "--", "sleep", "600"]);
+  const discs = async (kind) => row("minute").locator(`.disc.${kind}`).count();
+  const running = [run(), run()];
+  await until("two hold", async () => (await discs("in")) === 2);
+  running.push(run());
+  await until("the third waits", async () => (await discs("waits")) === 1);
+  await page.getByRole("button", { name: "Waiting 1" }).waitFor();
+  await until("its wait is told", async () => /\d s/.test(await row("minute").locator(".longest").innerText()));
+  await stage.kill(running[0]);
+  await until("the third enters", async () => (await discs("waits")) === 0 && (await discs("in")) === 2);
+  await Promise.all(running.map((child) => stage.kill(child)));
+  await until("all is over", async () => (await discs("in")) === 0);
+});
+
 test("a third client of two slots waits, and enters", { timeout: LONG }, async () => {
   const first = stage.hold(0, "gpu", ["--slots", "2"], "the first");
   const second = stage.hold(1, "gpu", ["--slots", "2"]);
@@ -56,7 +72,21 @@ test("a third client of two slots waits, and enters", { timeout: LONG }, async (
   assert.match(await holders.locator("tbody tr").first().innerText(), /1:\d/, "a fence is view:counter");
   await until("both tokens are on the graph", async () => (await page.locator(".graph .token").count()) === 2);
   await until("a token has a queue", async () => (await page.locator(".graph .bead").count()) > 0);
+  const { pointers } = await stage.ask("GET", "/v1/locks/gpu");
+  assert.ok(pointers.length > 0 && pointers.every(({ from, to }) => from !== to), JSON.stringify(pointers));
+  await until("pointers are drawn", async () => (await page.locator(".graph .way .path").count()) > 0);
   await fine();
+
+  // The same as tables, and back.
+  await page.locator("h1").click();
+  await page.keyboard.press("t");
+  await page.getByRole("region", { name: "Where the tokens are, as a table" }).getByText("→").first().waitFor();
+  await page.getByRole("region", { name: "Hand-offs, as a table" }).getByText("held now").first().waitFor();
+  await page.getByRole("region", { name: "How many waited, as a table" }).waitFor();
+  assert.equal(await page.locator("svg.graph").isVisible(), false);
+  await fine();
+  await page.getByRole("button", { name: "As tables" }).click();
+  await page.locator("svg.graph").waitFor();
   await page.goBack();
   await row("gpu").waitFor();
   await page.goForward();
@@ -113,6 +143,101 @@ test("the picture holds still, and counts what waits", { timeout: LONG }, async 
   assert.equal(await row("quick").count(), 0, "the picture does not change");
   await page.keyboard.press("Space");
   await row("quick").waitFor();
+});
+
+test("figures are tables behind T, and a projector shows all larger", { timeout: LONG }, async () => {
+  await open("/ui/live");
+  await row("quick").waitFor();
+  await until("there are figures", async () => /\d/.test(await text(".figure .value")));
+  await page.keyboard.press("t");
+  const table = page.getByRole("region", { name: "Figures of the last two minutes, as a table" });
+  await table.getByText("p99 wait").waitFor();
+  await until("it has rows", async () => (await table.locator("tbody tr").count()) > 0);
+  await until("grants are numbers", async () => /last minute/.test(await row("quick").locator(".grants").innerText()));
+  await fine();
+  await page.keyboard.press("t");
+  const size = () => row("quick").evaluate((it) => it.getBoundingClientRect().height);
+  const small = await size();
+  await page.keyboard.press("p");
+  await page.waitForURL(/stage=1/);
+  assert.equal(await page.locator("#top").isVisible(), false, "no bars");
+  assert.ok((await size()) > 1.2 * small, "larger");
+  await fine();
+  await row("quick").click();
+  await page.waitForURL("**/ui/name/quick?stage=1");
+  await page.locator('section[aria-label="Holders"] tbody tr').waitFor();
+  assert.equal(await page.locator("#top").isVisible(), false, "the projector goes along");
+  for (const size of [{ width: 1280, height: 800 }, { width: 1920, height: 1080 }]) {
+    await page.setViewportSize(size);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut off");
+  }
+  await page.keyboard.press("Escape");
+  await page.locator("#top").waitFor();
+  assert.ok(!page.url().includes("stage"));
+});
+
+/** Lets the page see a cluster of so many nodes, and a name that all of them want. The answers are those of the real one, copied. */
+async function pretend(nodes) {
+  const lock = {
+    name: "huge", kind: "semaphore", slots: 12, home: nodes - 1, no_answer: [],
+    clients: Array.from({ length: nodes }, (_, node) => ({ node, session: 1, request: 1, state: node < 12 ? "holds" : "waits", since_ms: 1000 * (nodes - node), left_ms: null, label: null, slot: node < 12 ? node : null, fence: node < 12 ? "4294967297" : null, mode: null, group: null, groups: [], revoked: false })),
+    tokens: Array.from({ length: 12 }, (_, slot) => ({ slot, node: slot, next: slot === 0 ? Array.from({ length: nodes - 12 }, (_, at) => 12 + at) : [] })),
+    pointers: Array.from({ length: 12 * nodes }, (_, at) => ({ slot: at % 12, from: Math.floor(at / 12), to: nodes - 1 })).filter(({ slot, from, to }) => from !== slot && from !== to),
+  };
+  await page.route("**/v1/cluster*", async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, nodes: Array.from({ length: nodes }, (_, node) => ({ ...answer.nodes[node % answer.nodes.length], node })) } });
+  });
+  await page.route("**/v1/locks/huge*", (route) => route.fulfill({ json: lock }));
+}
+
+test("a cluster of many nodes fits", { timeout: 2 * LONG }, async () => {
+  for (const nodes of [13, 25, 50]) {
+    await open("/ui/no/such/view");
+    await pretend(nodes);
+    await page.goto(`${stage.door}/ui/live`);
+    await until(`${nodes} nodes are drawn`, async () => (await page.locator("svg.ring a.node").count()) === nodes);
+    assert.equal(await page.locator("svg.ring.grid").count(), nodes >= 25 ? 1 : 0, "a grid from 25 nodes on");
+    assert.equal((await page.locator("svg.ring .label").allTextContents()).join(""), "", "labels on focus only");
+    await page.locator("svg.ring a.node").last().focus();
+    await until("the focus has a label", async () => new RegExp(`node ${nodes - 1}, `).test(await page.locator("svg.ring .told").textContent()));
+    // No node covers another, and no label is outside.
+    const apart = await page.locator("svg.ring a.node .edge").evaluateAll((edges) => {
+      const at = edges.map((edge) => edge.getBoundingClientRect());
+      return at.every((a, i) => at.every((b, j) => i >= j || Math.hypot(a.x + a.width / 2 - b.x - b.width / 2, a.y + a.height / 2 - b.y - b.height / 2) >= (a.width + b.width) / 2 - 1));
+    });
+    assert.ok(apart, "nodes stand apart");
+    const told = await page.locator("svg.ring .told").evaluate((label) => [label.getBoundingClientRect(), label.closest(".panel").getBoundingClientRect()].map(({ left, right }) => [left, right]));
+    assert.ok(told[0][0] >= told[1][0] && told[0][1] <= told[1][1], `the label is within the panel: ${JSON.stringify(told)}`);
+    await fine();
+    await page.goto(`${stage.door}/ui/name/huge`);
+    await until("the home and the tokens are drawn", async () => (await page.locator(".graph a.spot").count()) === Math.min(16, nodes));
+    await page.locator(`.graph a.spot[href$="/node/${nodes - 1}"]`).waitFor();
+    assert.ok((await page.locator(".graph *").count()) < 400, "the graph stays light");
+    await page.getByRole("combobox", { name: "Which slot" }).selectOption("3");
+    await until("one slot is chosen", async () => (await page.locator(".graph .token").count()) === 1 && (await page.locator(".graph .way").count()) > 5);
+    await fine();
+  }
+  await open("/ui/no/such/view", { width: 390, height: 844 });
+  await pretend(50);
+  await page.goto(`${stage.door}/ui/live`);
+  await until("fifty rings are there", async () => (await page.locator(".small-ring").count()) === 50);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector(".names").getBoundingClientRect().top < 320), "names are in sight");
+});
+
+test("with forced colours, ring, dash and number stay", { timeout: LONG }, async () => {
+  await open("/ui/no/such/view");
+  await pretend(5);
+  await page.emulateMedia({ forcedColors: "active" });
+  await page.goto(`${stage.door}/ui/name/huge`);
+  await page.locator(".graph .token").first().waitFor();
+  const style = (selector, property) => page.locator(selector).first().evaluate((it, name) => getComputedStyle(it)[name], property);
+  const [disc, ground] = [await style(".spot.in .disc", "fill"), await style("body", "backgroundColor")];
+  assert.notEqual(disc, ground, "what is held is filled");
+  assert.notEqual(await style(".spot.in .number", "fill"), disc, "the number can be read");
+  assert.notEqual(await style(".way .path.t1", "strokeDasharray"), "none", "the dash tells the slot");
+  assert.notEqual(await style(".way .path.t1", "stroke"), ground);
+  assert.deepEqual(page.wrongs, []);
 });
 
 test("events, a node and an address of nowhere have views", { timeout: LONG }, async () => {
@@ -193,7 +318,7 @@ test("with rights the page asks for a token, and shows who may not act", { timeo
   assert.deepEqual(await inaccessible(page), []);
   await page.locator("#token").fill("f".repeat(64));
   await page.getByRole("button", { name: "Look" }).click();
-  await page.getByText("This cluster asks who you are").waitFor();
+  await page.getByText("This node does not know the token").waitFor();
   await page.locator("#token").fill(watcher);
   await page.getByRole("button", { name: "Look" }).click();
   await row("quick").waitFor();
@@ -204,6 +329,30 @@ test("with rights the page asks for a token, and shows who may not act", { timeo
   await page.getByText("You may look, and not do this.").waitFor();
   // The refusals are the only errors that the console tells of.
   assert.deepEqual(page.wrongs.filter((wrong) => !/status of 40[13]/.test(wrong)), []);
+});
+
+test("a cluster with certificates shows what a token may read", { timeout: 2 * LONG }, async () => {
+  const here = stage;
+  await page.close();
+  const secure = await Stage.begin({ arguments: ["--secure"] });
+  try {
+    const admin = (await fs.readFile(secure.token_file, "utf8")).trim();
+    const asAdmin = { TOKENWOOD_CA: secure.ca, TOKENWOOD_TOKEN: admin };
+    const mute = (await secure.says(["auth", "token", "add", "mute", "--quiet"], asAdmin)).trim();
+    await secure.browse([], { ignoreHTTPSErrors: true });
+    page = await secure.page("/ui/name/gpu");
+    await page.getByText("This cluster asks who you are").waitFor();
+    const give = async (token) => (await page.locator("#token").fill(token), page.getByRole("button", { name: "Look" }).click());
+    await give(mute);
+    await page.getByText("You are 'mute', and may not read").first().waitFor();
+    assert.equal(await page.locator(".trouble").isVisible(), false, "it is said once");
+    await give(admin);
+    await page.getByText("free: it can become anything").waitFor();
+    assert.deepEqual(page.wrongs.filter((wrong) => !/status of 40[13]/.test(wrong)), []);
+  } finally {
+    await secure.end();
+    [stage, page] = [here, null];
+  }
 });
 
 /** Sends a request over connections that are kept: ten thousand of them are many. */

@@ -40,7 +40,7 @@ export class Stage {
     stage.dev = stage.start(["dev", "--nodes", String(nodes), "--ready-file", ready, ...more]);
     const text = await until("the cluster is ready", () => fs.readFile(ready, "utf8").catch(() => null));
     Object.assign(stage, JSON.parse(text));
-    stage.door = `http://${stage.nodes[0].http}`;
+    stage.door = `http${stage.ca ? "s" : ""}://${stage.nodes[0].http}`;
     stage.endpoints = stage.nodes.map((node) => node.endpoint).join(",");
     return stage;
   }
@@ -97,12 +97,13 @@ export class Stage {
     await ended;
   }
 
-  async browse(flags = []) {
+  async browse(flags = [], more = {}) {
     this.context = await chromium.launchPersistentContext(await fs.mkdtemp(path.join(this.#folder, "browser-")), {
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
       args: [...FLAGS, ...flags],
       viewport: { width: 1280, height: 800 },
       timeout: LONG,
+      ...more,
     });
     this.context.setDefaultTimeout(LONG);
     return this.context;

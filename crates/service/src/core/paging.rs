@@ -28,6 +28,8 @@ pub(super) const CLIENT_BYTES: usize = 100;
 pub(super) const NAME_BYTES: usize = 32;
 /// What a slot takes, and each node that waits for it.
 const SLOT_BYTES: usize = 5;
+/// What a pointer takes: a slot and a node.
+const POINTER_BYTES: usize = 10;
 
 /// Where a page of listings ended. The clients of a name are listed in the order of the numbers that the node
 /// has for their requests, so each that is present from the first page to the last is listed exactly once,
@@ -45,7 +47,7 @@ pub struct Cursor {
 /// A part of what a node has to tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// Names with clients. The first may have begun on the page before: then it is without its slots.
+    /// Names with clients. The first may have begun on the page before: then it is without its slots and pointers.
     pub listings: Vec<Listing>,
     /// Where the next page begins; `None` if there is no more.
     pub next: Option<Cursor>,
@@ -155,9 +157,12 @@ impl Core {
             if let Some(mut listing) = is_on_page.then(|| self.listing(number)).flatten() {
                 if told.is_some() {
                     listing.slots.clear();
+                } else if unused == Unused::List {
+                    listing.pointers = self.pointers(number);
                 }
                 bytes += listing.name.len() + NAME_BYTES;
                 bytes += listing.slots.iter().map(|(_, nodes)| SLOT_BYTES * (1 + nodes.len())).sum::<usize>();
+                bytes += POINTER_BYTES * listing.pointers.len();
                 let mut last = None;
                 for (client, request) in clients {
                     if bytes > PAGE_BYTES && last.is_some() {

@@ -15,6 +15,9 @@ use crate::time::Time;
 use crate::view::MemberIndex;
 use crate::want::Want;
 
+/// At most this many pointers of a name are told: of a node that knows a semaphore of many slots, all would lead to its home.
+pub const POINTERS: usize = 256;
+
 /// A client that holds or waits here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
@@ -47,6 +50,9 @@ pub struct Listing {
     pub home: u32,
     /// The slots whose tokens are here, each with the nodes that wait for it, in their order.
     pub slots: Vec<(u32, Vec<u32>)>,
+    /// For the slots whose tokens are elsewhere, the node to which this node would send a request: the first [`POINTERS`], by
+    /// slot. None for a slot that this node waits for; none at all in lists of many names.
+    pub pointers: Vec<(u32, u32)>,
     /// The clients that hold or wait here: first those that hold, then the others, in the order in which they came.
     pub clients: Vec<Held>,
 }
@@ -107,7 +113,16 @@ impl Core {
         numbers.filter_map(|number| self.listing(number)).collect()
     }
 
-    /// A resource without its clients: pages add those.
+    /// The pointers of a resource: see [`Listing::pointers`].
+    pub(super) fn pointers(&self, number: u32) -> Vec<(u32, u32)> {
+        let view = self.membership.view();
+        // As with queues: until the resource is brought into this view, its pointers are about the one before.
+        let resource = self.names.get(number).filter(|_| !self.names.is_behind(number));
+        let pointers = resource.map(|resource| resource.pointers(self.membership.position(), POINTERS));
+        pointers.into_iter().flatten().map(|(slot, node)| (slot, view.id(node))).collect()
+    }
+
+    /// A resource without its clients and pointers: pages add those.
     pub(super) fn listing(&self, number: u32) -> Option<Listing> {
         let resource = self.names.get(number)?;
         let view = self.membership.view();
@@ -120,6 +135,7 @@ impl Core {
             definition: resource.definition(),
             home: view.id(view.home(resource.name())),
             slots: slots.map(|(slot, nodes)| (slot, ids(&nodes))).collect(),
+            pointers: Vec::new(),
             clients: Vec::new(),
         })
     }

@@ -7,6 +7,7 @@ mod fences;
 mod leaving;
 mod member;
 mod paging;
+mod pointers;
 mod repeats;
 mod resizing;
 mod revoking;
