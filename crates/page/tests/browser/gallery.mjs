@@ -77,7 +77,7 @@ test("an exhibit fails at its last step, and is right without its defect", { tim
   const { violated } = await (await ask("/player/play", { ...setting, steps })).json();
   assert.equal(violated.property, "at-most-k-inside");
   assert.equal(violated.at, steps.length);
-  await page.locator("svg.graph").waitFor();
+  await page.getByText(`of ${steps.length}`, { exact: true }).waitFor();
   await page.keyboard.press("End");
   await page.getByText("This violates at-most-k-inside").first().waitFor();
   await page.goBack();
