@@ -78,7 +78,11 @@ fn with_json(command: &clap::Command, before: &str, found: &mut Vec<String>) {
 fn every_schema_names_itself() {
     for schema in Schema::ALL {
         let value: serde_json::Value = serde_json::from_str(schema.text()).unwrap();
-        let shapes = value["oneOf"].as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        let mut shapes = value["oneOf"].as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        if *schema == Schema::Recording {
+            // The first line of a file names it for all others.
+            shapes.truncate(1);
+        }
         for shape in shapes {
             assert_eq!(shape["properties"]["schema"]["const"], schema.id());
             assert!(shape["required"].as_array().unwrap().iter().any(|name| name == "schema"), "{schema:?}");
