@@ -5,6 +5,7 @@ import fs from "node:fs/promises";
 import http from "node:http";
 import { after, before, test } from "node:test";
 
+import { pretend } from "./pretend.mjs";
 import { LONG, Stage, inaccessible, until } from "./stage.mjs";
 
 let stage;
@@ -176,25 +177,10 @@ test("figures are tables behind T, and a projector shows all larger", { timeout:
   assert.ok(!page.url().includes("stage"));
 });
 
-/** Lets the page see a cluster of so many nodes, and a name that all of them want. The answers are those of the real one, copied. */
-async function pretend(nodes) {
-  const lock = {
-    name: "huge", kind: "semaphore", slots: 12, home: nodes - 1, no_answer: [],
-    clients: Array.from({ length: nodes }, (_, node) => ({ node, session: 1, request: 1, state: node < 12 ? "holds" : "waits", since_ms: 1000 * (nodes - node), left_ms: null, label: null, slot: node < 12 ? node : null, fence: node < 12 ? "4294967297" : null, mode: null, group: null, groups: [], revoked: false })),
-    tokens: Array.from({ length: 12 }, (_, slot) => ({ slot, node: slot, next: slot === 0 ? Array.from({ length: nodes - 12 }, (_, at) => 12 + at) : [] })),
-    pointers: Array.from({ length: 12 * nodes }, (_, at) => ({ slot: at % 12, from: Math.floor(at / 12), to: nodes - 1 })).filter(({ slot, from, to }) => from !== slot && from !== to),
-  };
-  await page.route("**/v1/cluster*", async (route) => {
-    const answer = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...answer, nodes: Array.from({ length: nodes }, (_, node) => ({ ...answer.nodes[node % answer.nodes.length], node })) } });
-  });
-  await page.route("**/v1/locks/huge*", (route) => route.fulfill({ json: lock }));
-}
-
 test("a cluster of many nodes fits", { timeout: 2 * LONG }, async () => {
   for (const nodes of [13, 25, 50]) {
     await open("/ui/no/such/view");
-    await pretend(nodes);
+    await pretend(page, nodes);
     await page.goto(`${stage.door}/ui/live`);
     await until(`${nodes} nodes are drawn`, async () => (await page.locator("svg.ring a.node").count()) === nodes);
     assert.equal(await page.locator("svg.ring.grid").count(), nodes >= 25 ? 1 : 0, "a grid from 25 nodes on");
@@ -219,7 +205,7 @@ test("a cluster of many nodes fits", { timeout: 2 * LONG }, async () => {
     await fine();
   }
   await open("/ui/no/such/view", { width: 390, height: 844 });
-  await pretend(50);
+  await pretend(page, 50);
   await page.goto(`${stage.door}/ui/live`);
   await until("fifty rings are there", async () => (await page.locator(".small-ring").count()) === 50);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector(".names").getBoundingClientRect().top < 320), "names are in sight");
@@ -227,7 +213,7 @@ test("a cluster of many nodes fits", { timeout: 2 * LONG }, async () => {
 
 test("with forced colours, ring, dash and number stay", { timeout: LONG }, async () => {
   await open("/ui/no/such/view");
-  await pretend(5);
+  await pretend(page, 5);
   await page.emulateMedia({ forcedColors: "active" });
   await page.goto(`${stage.door}/ui/name/huge`);
   await page.locator(".graph .token").first().waitFor();
