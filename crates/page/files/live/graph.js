@@ -116,7 +116,7 @@ export class Graph {
     const shown = nodes.length <= MOST ? nodes : [...nodes].sort((a, b) => part(b.node) - part(a.node) || a.node - b.node).slice(0, MOST).sort((a, b) => a.node - b.node);
     this.crowded = shown.length >= CROWD;
     this.radius = this.crowded ? 17 : shown.length > 8 ? 20 : R;
-    const at = places(shown.length, this.room.width, this.room.height - 18, this.radius, { x: this.crowded ? this.room.aside - 20 : this.room.aside, y: this.crowded ? 30 : 12 });
+    const at = places(shown.length, this.room.width, this.room.height - 18, this.radius, { x: this.crowded ? this.room.aside - 20 : this.room.aside, y: this.crowded ? 44 : 12 });
     const where = new Map(shown.map((node, index) => [node.node, at[index]]));
     const held = new Set(lock.clients.filter((client) => client.state === "holds").map((client) => client.slot));
     const waits = new Set(tokens.flatMap((it) => it.next.map((node) => `${it.slot}/${node}`)));
