@@ -149,11 +149,11 @@ export class Nodes {
     fill(parts.dots, Array.from({ length: holds + waits }, (_, at) => s("circle", { class: at < holds ? "held" : "waits", r: 1.9, cx: (at - (holds + waits - 1) / 2) * 5.6, cy: 11 })));
   }
 
-  /** Whether the name on a flight is where another one, or the label of a node, is. */
+  /** Whether the name on a flight would cover another one, a node or its label. */
   #covers(flight) {
     const box = flight.querySelector("rect").getBoundingClientRect();
     const apart = (it) => it.right < box.left || it.left > box.right || it.bottom < box.top || it.top > box.bottom;
-    return [...this.svg.querySelectorAll(".said, .flight rect")].some((it) => !flight.contains(it) && !apart(it.getBoundingClientRect()));
+    return [...this.svg.querySelectorAll("a.node, .flight rect")].some((it) => !flight.contains(it) && !apart(it.getBoundingClientRect()));
   }
 
   /** A token moved: its way is drawn once, and fades. */
