@@ -1,5 +1,6 @@
 // A real cluster, real clients and a real browser, for the tests and the pictures of the page.
 
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs/promises";
@@ -148,4 +149,10 @@ export async function inaccessible(page) {
   await page.evaluate(await fs.readFile(require.resolve("axe-core/axe.min.js"), "utf8"));
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return violations.map((it) => `${it.id}: ${it.help}: ${it.nodes.slice(0, 3).map((node) => node.target.join(" ")).join("; ")}`);
+}
+
+/** Nothing went wrong on a page, and all can use it. */
+export async function sound(page) {
+  assert.deepEqual(page.wrongs, []);
+  assert.deepEqual(await inaccessible(page), []);
 }
