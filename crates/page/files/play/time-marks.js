@@ -68,6 +68,8 @@ export function sight(data, { y, lo, hi, end }, hiddenKinds) {
   return { bars: data.bars.filter(near), waits: data.waits.filter(near), crashes: data.crashes.filter(near), messages: data.messages.filter(flies) };
 }
 
+/** The length of a dash of a wait and the gap after it, as its style has them. */
+const DASHES = 5.6;
 const KINDS = ["wait", "inside", "asks", "carries", "tip", "point"];
 
 /** The paths of what is in sight, one element for each kind of line and colour, in the order in which they are drawn. */
@@ -80,8 +82,11 @@ export function paths(seen, scale, clients) {
   };
   const tall = n(thick(scale, clients));
   const until = (it) => scale.x(Math.min(it.to ?? scale.end, scale.hi + 2));
-  const flat = (kind) => (it) => add(kind, it.tone, `M${scale.x(it.from)} ${lane(it, scale, clients)}H${until(it)}`);
-  seen.waits.forEach(flat("wait"));
+  for (const it of seen.waits) {
+    // Dashes out of sight cost as much as those in sight: a long wait begins at the edge, with its dashes where they were.
+    const before = Math.max(0, Math.floor((scale.left - scale.x(it.from)) / DASHES));
+    add("wait", it.tone, `M${n(scale.x(it.from) + before * DASHES)} ${lane(it, scale, clients)}H${until(it)}`);
+  }
   for (const it of seen.bars) {
     const [x, y] = [scale.x(it.from), n(lane(it, scale, clients) - tall / 2)];
     const [wide, r] = [Math.max(1.5, n(until(it) - x)), scale.step < 5 ? 0 : 3];
