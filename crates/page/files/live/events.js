@@ -88,5 +88,5 @@ export function eventsView(root, { query }) {
   // There is no chart here: only the projector.
   const look = looks(query, () => {});
   const keys = look.keys.filter(({ name: key }) => key !== "T");
-  return { title: "Events", update: () => events.update(), act: null, keys, leave: look.leave };
+  return { title: "Events", update: () => events.update(), keys, leave: look.leave };
 }

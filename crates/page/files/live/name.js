@@ -145,20 +145,24 @@ class NameView {
   }
 
   #holder(client) {
-    const { name, at } = who(client.label);
     const age = h("td", { class: "number" });
     const button = h("button", { class: "round small act", "aria-label": `Force release of slot ${client.slot}`, title: `Force release of slot ${client.slot}`, onclick: () => force(this.name, client) }, "···");
-    const row = h("tr", {}, h("td", {}, slice(client.slot, true, `slot ${client.slot}`)), h("td", {}, disc(client.node, "in", { token: client.slot, name: `node ${client.node}` })), h("td", { class: "who" }, h("span", {}, name), client.group && h("span", { class: "group-name" }, client.group), client.mode && h("span", { class: "word" }, client.mode === "shared" ? "reads" : "writes"), client.revoked && h("span", { class: "amber" }, "revoked"), h("span", { class: "quiet" }, at)), h("td", { class: "quiet" }, clientId(client)), h("td", {}, h("code", { title: `the whole number: ${client.fence}` }, fence(client.fence))), age, h("td", { class: "last" }, button));
+    const row = h("tr", {}, h("td", {}, slice(client.slot, true, `slot ${client.slot}`)), h("td", {}, disc(client.node, "in", { token: client.slot, name: `node ${client.node}` })), whoCell(client, [client.group]), h("td", { class: "quiet" }, clientId(client)), h("td", {}, h("code", { title: `the whole number: ${client.fence}` }, fence(client.fence))), age, h("td", { class: "last" }, button));
     return Object.assign(row, { age });
   }
 }
 
 const clientId = (client) => (client.session === undefined ? "–" : `${client.session}/${client.request}`);
 
-function waiter(client) {
+/** What a client calls itself, what it asked for, and where it is: the last is cut off first. */
+function whoCell(client, groups) {
   const { name, at } = who(client.label);
+  return h("td", { class: "who" }, h("span", {}, name), groups.map((group) => group && h("span", { class: "group-name" }, group)), client.mode && h("span", { class: "word" }, client.mode === "shared" ? "reads" : "writes"), client.revoked && h("span", { class: "amber" }, "revoked"), h("span", { class: "quiet" }, at));
+}
+
+function waiter(client) {
   const [age, next, node] = [h("td", { class: "number" }), h("td", {}), disc(client.node, "waits", { name: `node ${client.node}` })];
-  const row = h("tr", {}, h("td", { class: "quiet" }), h("td", {}, node), h("td", { class: "who" }, h("span", {}, name), client.groups.map((group) => h("span", { class: "group-name" }, group)), client.mode && h("span", { class: "word" }, client.mode === "shared" ? "reads" : "writes"), h("span", { class: "quiet" }, at)), h("td", { class: "quiet" }, clientId(client)), next, age);
+  const row = h("tr", {}, h("td", { class: "quiet" }), h("td", {}, node), whoCell(client, client.groups), h("td", { class: "quiet" }, clientId(client)), next, age);
   return Object.assign(row, { age, next, node });
 }
 
