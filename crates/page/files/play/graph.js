@@ -11,6 +11,8 @@ import { LABELS_UP_TO, labelPlace, placeNodes } from "./places.js";
 /** So many messages are drawn, and with words only as long as there is room for them. */
 const [MOST_MESSAGES, MOST_WORDED] = [150, 8];
 const BEADS = 6;
+/** The width of a message without words. */
+const DOT = 12;
 /** From more nodes than this on, labels are short. */
 const CLOSE = 8;
 const between = (a, b, share) => ({ x: a.x + (b.x - a.x) * share, y: a.y + (b.y - a.y) * share });
@@ -169,8 +171,9 @@ export class Graph {
       return !at.some(near) && !taken.some((other) => Math.abs(other.x - x) < w + other.w + 2 && Math.abs(other.y - y) < tall + other.tall + 2);
     };
     const share = [0, -0.14, 0.14, -0.26, 0.26].map((by) => base + by).find((it) => it > 0.1 && it < 0.92 && free(it));
+    if (share === undefined && wide > DOT) return null;
     taken.push({ ...along(curve, share ?? base), w, tall });
-    return share ?? null;
+    return share ?? base;
   }
 
   #ways(state, found, speed) {
@@ -213,14 +216,16 @@ export class Graph {
     const taken = [];
     for (const it of shown) {
       const link = links.get(`${it.from}>${it.to}`);
-      const side = it.token === null && it.asks === null ? 1 : (it.from < it.to ? 1 : -1) * ((it.token ?? it.asks) % 2 ? -1 : 1);
+      // Messages of one link are on one arc: that of its token, if it carries one.
+      const { token, asks } = link.find((one) => one.token !== null) ?? link[0];
+      const side = token === null && asks === null ? 1 : (it.from < it.to ? 1 : -1) * ((token ?? asks) % 2 ? -1 : 1);
       const curve = arc(at[it.from], at[it.to], { bend: this.#clear(it.from, it.to, 0.17 * side), gap: [r + 3, r + 6] });
       const base = link.length === 1 ? 0.5 : 0.74 - (0.5 * link.indexOf(it)) / (link.length - 1);
       const words = it.token !== null ? String(it.token) : worded ? brief(it) : "";
-      const wide = it.token !== null ? 28 : words ? Math.max(24, words.length * 6.3 + 14) : 12;
+      const wide = it.token !== null ? 28 : words ? Math.max(24, words.length * 6.3 + 14) : DOT;
       const share = this.#room(curve, base, wide, taken);
       // A text without room becomes a dot: its words are in the list and in its name.
-      this.#curves.set(it.id, { curve, share: share ?? base, words: share === null && it.token === null ? "" : words });
+      this.#curves.set(it.id, { curve, share: share ?? this.#room(curve, base, DOT, taken), words: share === null && it.token === null ? "" : words });
     }
     const routes = [...links.values()].map(([it]) => {
       const { curve } = this.#curves.get(it.id);

@@ -40,7 +40,7 @@ export function drawFaults({ crashes, messages }, scale) {
   const lost = messages.filter((it) => within(it.lost));
   const copies = messages.filter((it) => it.of && within(it.sent));
   return [
-    crashes.length > 0 && hatch(),
+    hatch(),
     crashes.slice(0, MOST).map((it) => down(it, scale)),
     copies.slice(0, MOST).map((it) => told(`${words(it)} is doubled in step ${it.sent}`, "copied", sign("fork", scale.x(it.sent), height(it, it.sent, scale), FORK))),
     lost.slice(0, MOST).map((it) => told(`${words(it)} is lost in step ${it.lost}`, "lost", sign("cross", scale.x(it.lost), height(it, it.lost, scale), CROSS))),

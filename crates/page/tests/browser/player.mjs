@@ -250,6 +250,30 @@ test("every setting acts, and every algorithm is drawn", { timeout: 4 * LONG }, 
   }
 });
 
+test("every message is on the arc that is drawn for it", { timeout: LONG }, async () => {
+  // A reply and the token are under way from 0 to 1: they bend to different sides when each is alone.
+  const setting = { algorithm: "suzuki-kasami", nodes: 4, seed: 5 };
+  const post = async (path, body) => (await fetch(`${stage.door}/player/${path}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) })).json();
+  let [steps, at] = [[], undefined];
+  while (at === undefined && steps.length < 600) {
+    ({ steps } = await post("autorun", { ...setting, steps, count: 60 }));
+    const { states } = await post("play", { ...setting, steps, want: [[0, steps.length]] });
+    at = states.find(({ flight }) => flight.some((one) => one.token !== null && flight.some((it) => it.token === null && it.from === one.from && it.to === one.to)))?.at;
+  }
+  const { run } = await post("share", { ...setting, steps });
+  await play(`/ui/play/suzuki-kasami?at=${at}#r=${run}`);
+  await settled(at);
+  const away = await page.evaluate(() => {
+    const routes = [...document.querySelectorAll("svg.graph .route path:first-child")];
+    return [...document.querySelectorAll("svg.graph .message")].map((it) => {
+      const [x, y] = it.getAttribute("transform").match(/-?[\d.]+/g).map(Number);
+      const near = (path) => Math.min(...Array.from({ length: 101 }, (_, share) => path.getPointAtLength((path.getTotalLength() * share) / 100)).map((point) => Math.hypot(point.x - x, point.y - y)));
+      return Math.min(...routes.map(near));
+    });
+  });
+  assert.ok(away.length > 1 && away.every((far) => far < 4), `pixels beside the arcs: ${away}`);
+});
+
 test("a story has captions, and an address of nowhere a way on", { timeout: LONG }, async () => {
   await play("/ui/story/thesis-fig-1");
   await page.getByText("Four sites and one token").first().waitFor();
