@@ -114,7 +114,11 @@ impl History {
 
 impl AuditEntry {
     fn is_like(&self, other: &AuditEntry) -> bool {
-        let host = |entry: &AuditEntry| entry.address.rsplit_once(':').map(|(host, _)| host.to_owned());
+        // Without the port, and with the node that spoke for the caller.
+        let host = |entry: &AuditEntry| {
+            let (host, port) = entry.address.rsplit_once(':')?;
+            Some((host.to_owned(), port.split_once(' ').map(|(_, via)| via.to_owned())))
+        };
         let same = (&self.principal, &self.what, &self.why, self.allowed)
             == (&other.principal, &other.what, &other.why, other.allowed);
         same && host(self) == host(other)

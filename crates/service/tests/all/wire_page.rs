@@ -55,7 +55,7 @@ variants!(QUESTION, Question: Status List Inspect Cluster Invite Remove Lease De
     Rights Audit Counters Uses);
 variants!(ANSWER, QuestionAnswer: Status List Inspect Cluster Invited Done NotDone Definitions Voters Invitations
     Refused Rights Audit Counters Uses);
-variants!(ORDER, Order: Define Resize ForceRelease Rights);
+variants!(ORDER, Order: Define Resize ForceRelease Rights ForceReleaseFor);
 variants!(REFUSAL, Refusal: NameEmpty NameTooLong NameNotPrintable Slots NoGroup TooManyGroups Contradicts WantsOther NotFree
     TimedOut Cancelled NoSuchSession RequestUsed NotHeld StaleFence TooManyRequests TooManySessions TimeToLive NoLease Overloaded
     Leaving DefinedAs NotDefined NobodyHolds ForceReleased NotAgreed Lease Invitation Bound Label

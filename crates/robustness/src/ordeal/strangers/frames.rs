@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use random::Random;
+use service::auth::{TokenHash, Vouched, VouchedShown};
 use service::core::{Cursor, Timeout};
 use service::event::Filter;
 use service::frame;
@@ -225,10 +226,17 @@ fn question(random: &mut Random) -> Question {
 
 fn order(random: &mut Random) -> Order {
     let name: Arc<str> = name(random).into();
-    match random.below(4) {
+    match random.below(5) {
         0 => Order::Define { name, definition: None },
         1 => Order::Define { name, definition: Some(definition(random)) },
         2 => Order::Resize { name, slots: any(random, &[0, 1, u32::MAX]) },
+        3 => Order::ForceReleaseFor {
+            caller: vouched(random),
+            name,
+            slot: number(random) as u32,
+            fence: number(random),
+            at_once: random.below(2) == 0,
+        },
         _ => Order::ForceRelease {
             name,
             slot: number(random) as u32,
@@ -236,6 +244,16 @@ fn order(random: &mut Random) -> Order {
             at_once: random.below(2) == 0,
         },
     }
+}
+
+/// A caller that only a node could speak for.
+fn vouched(random: &mut Random) -> Vouched {
+    let shown = match random.below(3) {
+        0 => VouchedShown::Nothing,
+        1 => VouchedShown::Token(TokenHash([0; 32])),
+        _ => VouchedShown::Certificate(name(random).into()),
+    };
+    Vouched { address: SocketAddr::from(([0; 4], random.below(1 << 16) as u16)), shown }
 }
 
 fn definition(random: &mut Random) -> Definition {
