@@ -182,8 +182,11 @@ mod tests {
             let again = AuditEntry { address: format!("10.0.0.1:{port}"), ..entry("acquire", false) };
             assert!(history.add(again).is_none());
         }
+        // From the same host, and a node speaks for it.
+        let via = AuditEntry { address: "10.0.0.1:1 via node 2".to_owned(), ..entry("acquire", false) };
+        assert!(history.add(via).is_some());
         let page = history.after(0);
         let counted: Vec<u64> = page.entries.iter().map(|entry| entry.repeated).collect();
-        assert_eq!(counted, [0, 100_000]);
+        assert_eq!(counted, [0, 100_000, 0]);
     }
 }
