@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use node::Host;
 use schemars::JsonSchema;
 use serde::Serialize;
-use service::auth::Subject;
+use service::auth::{Action, Subject, Vouched};
 use service::core::{Cursor, Held, Listing, Page};
 use service::event::Filter;
 use service::protocol::{Cluster, Question, QuestionAnswer};
@@ -70,24 +70,38 @@ pub(crate) async fn others(host: &Host, caller: &Caller) -> Result<Vec<(u32, Str
     Ok(nodes.filter_map(|node| Some((node.id, node.clients?))).collect())
 }
 
-/// Revokes a grant at another node. With certificates that node would take this one for the caller, so it is not asked.
+/// Whether a caller may do this with this name, as far as this node has heard: for what other nodes are asked only then.
+pub(crate) fn may(host: &Host, caller: &Caller, action: Action, name: &str) -> bool {
+    let registry = host.control().registry().borrow().clone();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    Subject::of(&registry.rights, &caller.caller.shown).decide(action, name, now).allowed
+}
+
+/// Revokes a grant at another node, which decides whether the caller may. With certificates that node would take this one for
+/// the caller, so this one says for whom it speaks.
 pub(crate) async fn force_at(
     host: &Host,
     caller: &Caller,
     node: u32,
     (name, slot, fence, again): (&str, u32, u64, GrantAgain),
 ) -> Result<Vec<ForceReleased>, Problem> {
-    if host.encryption().credentials().is_some() {
-        let detail = format!("node {node} keeps the session of the holder");
-        return Err(Problem::new(&WRONG_NODE, detail).with_node(node));
-    }
-    let others = others(host, caller).await?;
-    let Some((_, endpoint)) = others.into_iter().find(|(id, _)| *id == node) else {
+    // Callers that may revoke a grant need not be allowed to see the members.
+    let registry = host.control().registry().borrow().clone();
+    let Some(member) = registry.members.get(&node) else {
         return Err(Problem::new(&NOT_FOUND, format!("there is no node {node}")));
     };
+    let vouched = Vouched::of(&caller.caller);
+    let has_certificates = host.encryption().credentials().is_some();
+    if has_certificates && vouched.is_none() {
+        let detail = format!("node {node} keeps the session of the holder, and no node speaks for another");
+        return Err(Problem::new(&WRONG_NODE, detail).with_node(node));
+    }
     let forced = async {
-        let mut admin = Admin::connect_to(node, &endpoint, &access(host, caller)).await?;
-        admin.force_release(name, slot, fence, again).await
+        let mut admin = Admin::connect_to(node, &member.clients, &access(host, caller)).await?;
+        match vouched.filter(|_| has_certificates) {
+            Some(vouched) => admin.force_release_for(vouched, name, (slot, fence), again).await,
+            None => admin.force_release(name, slot, fence, again).await,
+        }
     };
     forced.await.map_err(|error| match error {
         tokenwood::Error::Refused(refusal) => refusal.into(),

@@ -1,7 +1,7 @@
 //! Events of the other nodes, for a watch of all of them.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use node::Host;
 use service::auth::{Action, Subject};
@@ -12,7 +12,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::caller::Caller;
-use crate::cluster::{access, others};
+use crate::cluster::{access, may, others};
 
 /// So many events wait for a client. If it does not take them, the other nodes count what it misses.
 const MOST_WAITING: usize = 256;
@@ -65,11 +65,9 @@ impl Elsewhere {
     }
 
     fn may_read(&self, event: &Event) -> bool {
-        let registry = self.host.control().registry().borrow().clone();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         // What is about no name is for callers that may read all of them.
         let name = event.name().unwrap_or_default();
-        Subject::of(&registry.rights, &self.caller.caller.shown).decide(Action::Read, name, now).allowed
+        may(&self.host, &self.caller, Action::Read, name)
     }
 }
 

@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use service::auth::Action;
 use service::core::{Cursor, Listing};
 use service::name::Kind as NameKind;
 use service::protocol::{Order, OrderDone};
@@ -18,7 +19,7 @@ use tokenwood::{Detached, ForceReleased, GrantAgain};
 
 use crate::Door;
 use crate::caller::Caller;
-use crate::cluster::{self, Inspected, described, inspect as inspect_all, with_holders};
+use crate::cluster::{self, Inspected, described, inspect as inspect_all, may, with_holders};
 use crate::grants::{self, GrantOptions, Granted};
 use crate::idempotency::{self, Asked, First};
 use crate::options::{AcquireOptions, ListOptions, Nodes, Options};
@@ -286,7 +287,8 @@ pub(crate) struct ForceOptions {
     /// Free the slot at once, although its holder may not know yet: two clients may hold it for a while.
     #[serde(default)]
     at_once: bool,
-    /// The node of the holder, if it is another one than the node that is asked. Not with certificates: then ask that node.
+    /// The node of the holder, if it is another one than the node that is asked. That node decides whether the caller may. A
+    /// caller that shows a node's certificate has to ask that node itself.
     node: Option<u32>,
 }
 
@@ -314,7 +316,9 @@ async fn force(
 ) -> Result<Forced, Problem> {
     let ForceOptions { slot, fence, at_once, node } = *options;
     service::name::validate(&name)?;
-    if let Some(node) = node.filter(|node| *node != door.host.id()) {
+    // A caller that may not is refused here, where the audit says so, and costs the other node nothing.
+    let elsewhere = |node: &u32| *node != door.host.id() && may(&door.host, caller, Action::Force, &name);
+    if let Some(node) = node.filter(elsewhere) {
         let again = if at_once { GrantAgain::AtOnce } else { GrantAgain::WhenSafe };
         let released = cluster::force_at(&door.host, caller, node, (&name, slot, fence, again)).await?;
         return Ok(Forced::of(name, &released));

@@ -223,7 +223,7 @@ pub(crate) struct GrantForced {
     name: String,
     slot: u32,
     fence: u64,
-    /// Who did it.
+    /// Where it came from, and the node that spoke for the operator, if one did.
     by: String,
     /// The slot was free at once, although its holder may not have known.
     at_once: bool,

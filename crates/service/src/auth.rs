@@ -6,7 +6,8 @@
 //! - a rule allows a principal, a group or everyone some [`Action`]s on all names that begin with a prefix. A prefix is one of
 //!   characters: `team` also covers `teams`; write `team/` for the namespace;
 //! - no action implies another. `admin` is about the cluster (members, leases, rights, the audit) and says nothing about locks;
-//! - a node's own certificate may do `admin` and `read`: an operator who has a node's files can recover a lost token.
+//! - a node's own certificate may do `admin` and `read`: an operator who has a node's files can recover a lost token;
+//! - a node can speak for a caller that called it ([`Vouched`]). What the caller may do is decided in the same way.
 //!
 //! The decision ([`decide()`]) looks at the rights, the principal, the action and the name, and at nothing else: it cannot tell
 //! whether there is such a name.
@@ -21,7 +22,7 @@ mod token;
 
 pub use action::{Action, Actions, NotAnAction};
 pub use audit::{AuditEntry, AuditPage, History, MOST_AUDITED, TurnedAway};
-pub use caller::{Caller, Evidence, Shown};
+pub use caller::{Caller, Evidence, Shown, Vouched, VouchedShown};
 pub use change::{Change, FIRST_ADMIN, InvalidChange};
 pub use decide::{Decision, Subject, Why, decide};
 pub use rights::{Limit, MOST_OF_EACH, Quota, QuotaOf, Rights, Who};

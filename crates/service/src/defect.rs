@@ -70,6 +70,7 @@ defects! {
     ToldWithoutLease: "told-without-lease", "A node whose lease has run out repeats grants to its clients.";
     ForcedAtOnce: "forced-at-once", "A revoked slot is granted again before its holder has heard of it.";
     KeyNotChecked: "key-not-checked", "A node does not check the key of a session: its number is enough to name it.";
+    ClientVouches: "client-vouches", "A node believes any client that says for whom it speaks, as if it were a node.";
     SessionMoves: "session-moves", "Clients continue at any node, where sessions are known by their numbers alone.";
     ClientCountsFromReceipt: "client-counts-from-receipt", "A client counts a promise from when it received it.";
     ReplyNotMatched: "reply-not-matched", "A client takes any promise for the answer to its last keep-alive.";

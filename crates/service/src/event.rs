@@ -61,7 +61,7 @@ impl Event {
 /// A grant that is revoked by a forced release, and who requested that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForceReleased {
-    /// The operator's address, as far as is known.
+    /// The operator's address, as far as is known, and the node that spoke for it, if one did.
     pub by: String,
     /// The session of the holder.
     pub session: SessionId,

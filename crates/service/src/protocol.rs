@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auth::{AuditPage, Change, Rights};
+use crate::auth::{AuditPage, Change, Rights, Vouched};
 use crate::core::{Acquire, Cursor, Page, Reply, Status, Uses};
 use crate::event::{Event, Filter, ForceReleased};
 use crate::frame::CLIENT_MAGIC;
@@ -144,6 +144,32 @@ pub enum Order {
     },
     /// Changes rights. The cluster commits it.
     Rights(Change),
+    /// Revokes a grant at the node that is asked, for a caller of another node. Only nodes of the cluster can order it. A node of
+    /// before this order takes it for nonsense and hangs up.
+    ForceReleaseFor {
+        /// The caller, which needs the right.
+        caller: Vouched,
+        /// The name.
+        name: Arc<str>,
+        /// The slot.
+        slot: u32,
+        /// The fence.
+        fence: u64,
+        /// Whether the slot is free at once.
+        at_once: bool,
+    },
+}
+
+impl Order {
+    /// The caller that it is for, if that is another than the one that says it.
+    pub fn vouched(&self) -> Option<&Vouched> {
+        match self {
+            Order::ForceReleaseFor { caller, .. } => Some(caller),
+            Order::Define { .. } | Order::Resize { .. } | Order::ForceRelease { .. } | Order::Rights(_) => {
+                None
+            }
+        }
+    }
 }
 
 /// The result of an order that was carried out.

@@ -21,7 +21,7 @@ const fn shows(defect: Defect, seed: u64, with: &'static str) -> DefectSeed {
 }
 
 /// One for each defect.
-pub const DEFECT_SEEDS: [DefectSeed; 44] = [
+pub const DEFECT_SEEDS: [DefectSeed; 45] = [
     shows(
         Defect::CountedFromReceipt,
         436,
@@ -73,6 +73,7 @@ pub const DEFECT_SEEDS: [DefectSeed; 44] = [
     shows(Defect::ToldWithoutLease, 613, RECONNECTS),
     shows(Defect::ForcedAtOnce, 0, "forces=20"),
     shows(Defect::KeyNotChecked, 7, "strangers=50,names=1,section=3000"),
+    shows(Defect::ClientVouches, 0, "strangers=5"),
     shows(Defect::SessionMoves, 1, ""),
     shows(Defect::ClientCountsFromReceipt, 243, SLOW),
     shows(Defect::ReplyNotMatched, 552, SLOWER),

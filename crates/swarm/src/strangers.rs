@@ -1,7 +1,12 @@
-//! Strangers that guess the numbers of sessions: without the key of a session they change nothing, and learn nothing.
+//! Strangers that guess the numbers of sessions: without the key of a session they change nothing, and learn nothing. Nor do they
+//! if they say that they speak for another caller.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
+use service::auth::{Vouched, VouchedShown};
 use service::core::Timeout;
-use service::protocol::{ToClient, ToNode};
+use service::member::ConnectionId;
+use service::protocol::{Order, ToClient, ToNode};
 use service::{Acquire, Defect, Definition, Refusal, SessionHandle, SessionId, SessionKey, Want};
 
 use crate::run::Run;
@@ -32,7 +37,28 @@ impl Run {
                 self.outcome.violations.push(what);
             }
         }
+        self.speak_for_another(node, connection);
         self.hung_up(node, self.processes[node].started, connection);
+    }
+
+    /// Only nodes can. Without security that shows in what is told: a stranger could revoke the grant in its own name.
+    fn speak_for_another(&mut self, node: usize, connection: ConnectionId) {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+        let order = Order::ForceReleaseFor {
+            caller: Vouched { address, shown: VouchedShown::Nothing },
+            name: "name 0".into(),
+            slot: 0,
+            fence: 0,
+            at_once: true,
+        };
+        let told = self.order(node, connection, ToNode::Order { number: 1, order });
+        let is_refusal = |frame: &ToClient| {
+            matches!(frame, ToClient::OrderResult { result: Err(Refusal::NotAllowed(_)), .. })
+        };
+        if let Some(told) = told.iter().find(|frame| !is_refusal(frame)) {
+            let what = format!("node {node} lets a stranger speak for another caller: {told:?}");
+            self.outcome.violations.push(what);
+        }
     }
 
     fn guessed(&mut self, session: SessionHandle) -> ToNode {

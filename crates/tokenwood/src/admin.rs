@@ -317,7 +317,24 @@ impl Admin {
         grant_again: GrantAgain,
     ) -> Result<Vec<ForceReleased>, Error> {
         let at_once = grant_again == GrantAgain::AtOnce;
-        match self.order(Order::ForceRelease { name: name.into(), slot, fence, at_once }).await? {
+        self.revoke(Order::ForceRelease { name: name.into(), slot, fence, at_once }).await
+    }
+
+    /// The same for a caller of this node, which needs the right. Only a node can say that, with its own certificate; one that is
+    /// older than this order hangs up.
+    pub async fn force_release_for(
+        &mut self,
+        caller: auth::Vouched,
+        name: &str,
+        (slot, fence): (u32, u64),
+        grant_again: GrantAgain,
+    ) -> Result<Vec<ForceReleased>, Error> {
+        let at_once = grant_again == GrantAgain::AtOnce;
+        self.revoke(Order::ForceReleaseFor { caller, name: name.into(), slot, fence, at_once }).await
+    }
+
+    async fn revoke(&mut self, order: Order) -> Result<Vec<ForceReleased>, Error> {
+        match self.order(order).await? {
             OrderDone::ForceReleased(released) => Ok(released),
             OrderDone::Agreed => Ok(Vec::new()),
         }

@@ -97,7 +97,8 @@ fn holding() -> Vec<Operation> {
             ("forceRelease", "operators"),
             "Revoke a grant",
             "For operators: takes a slot from its holder. The holder learns of it with its next keep-alive, and the slot is free \
-             when the holder must have stopped. Ask the node of the holder, or name it; `GET /v1/locks/{name}` has it.",
+             when the holder must have stopped. Ask any node, and name that of the holder; `GET /v1/locks/{name}` has it. The \
+             node of the holder decides whether the caller may, by the caller's token or certificate.",
         )
         .of_name()
         .takes::<ForceOptions>(In::QueryOrBody)

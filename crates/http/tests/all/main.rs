@@ -16,6 +16,7 @@ macro_rules! until {
 }
 
 mod client;
+mod encrypted;
 mod judge;
 mod keys;
 mod metrics;

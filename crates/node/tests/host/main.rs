@@ -10,4 +10,5 @@ mod log;
 mod orders;
 mod rights;
 mod support;
+mod vouching;
 mod watching;

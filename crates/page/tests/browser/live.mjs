@@ -1,6 +1,8 @@
 // The page in a real browser, with a real cluster behind it: every view, and what readers do with them.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import fs from "node:fs/promises";
 import http from "node:http";
 import { after, before, test } from "node:test";
@@ -412,7 +414,7 @@ test("with rights the page asks for a token, and shows who may not act", { timeo
 
 test("a cluster with certificates shows what a token may read", { timeout: 2 * LONG }, async () => {
   const here = stage;
-  await page.close();
+  await page?.close();
   const secure = await Stage.begin({ arguments: ["--secure"] });
   try {
     const admin = (await fs.readFile(secure.token_file, "utf8")).trim();
@@ -429,6 +431,42 @@ test("a cluster with certificates shows what a token may read", { timeout: 2 * L
     await page.getByText("free: it can become anything").waitFor();
     assert.deepEqual(page.wrongs.filter((wrong) => !/status of 40[13]/.test(wrong)), []);
   } finally {
+    await secure.end();
+    [stage, page] = [here, null];
+  }
+});
+
+test("with certificates, a grant is revoked at another node", { timeout: 2 * LONG }, async () => {
+  const here = stage;
+  await page?.close();
+  const secure = await Stage.begin({ arguments: ["--secure"] });
+  const asAdmin = { TOKENWOOD_CA: secure.ca, TOKENWOOD_TOKEN: (await fs.readFile(secure.token_file, "utf8")).trim() };
+  const holder = spawn(process.env.TOKENWOOD_PROGRAM, ["run", "gpu", "--", "sleep", "600"], { stdio: "ignore", env: { ...process.env, ...asAdmin, TOKENWOOD_ENDPOINTS: secure.nodes[2].endpoint } });
+  const ended = once(holder, "exit");
+  try {
+    const ops = (await secure.says(["auth", "token", "add", "ops", "--quiet"], asAdmin)).trim();
+    await secure.says(["auth", "rule", "add", "ops", "", "read"], asAdmin);
+    await secure.browse([], { ignoreHTTPSErrors: true });
+    page = await secure.page("/ui/name/gpu");
+    await page.locator("#token").fill(ops);
+    await page.getByRole("button", { name: "Look" }).click();
+    await page.getByRole("button", { name: "Force release…" }).click();
+    const revoke = page.getByRole("dialog").getByRole("button", { name: "Force release", exact: true });
+    await page.getByText("at node 2 for").waitFor();
+    await revoke.click();
+    await page.getByText("You may look, and not do this. You are 'ops', and may not force 'gpu'").waitFor();
+    await secure.says(["auth", "rule", "add", "ops", "gpu", "force"], asAdmin);
+    // Nodes hear of the rule one after the other.
+    const revoked = page.getByText("Revoked. The slot is free");
+    await until("it is revoked", async () => (await revoked.isVisible()) || (await revoke.click({ timeout: 1000 }).catch(() => null), false));
+    await ended;
+    const audit = (await secure.says(["audit", "--format", "json"], asAdmin)).trim().split("\n").map((line) => JSON.parse(line));
+    const forced = audit.filter((entry) => entry.what === "forced release" && entry.principal === "ops");
+    assert.ok(forced.some(({ node, allowed }) => node === 0 && !allowed), JSON.stringify(forced));
+    assert.ok(forced.some(({ node, allowed, address }) => node === 2 && allowed && / via node 0$/.test(address)), JSON.stringify(forced));
+    assert.deepEqual(page.wrongs.filter((wrong) => !/status of 40[13]/.test(wrong)), []);
+  } finally {
+    holder.kill();
     await secure.end();
     [stage, page] = [here, null];
   }

@@ -114,7 +114,11 @@ impl History {
 
 impl AuditEntry {
     fn is_like(&self, other: &AuditEntry) -> bool {
-        let host = |entry: &AuditEntry| entry.address.rsplit_once(':').map(|(host, _)| host.to_owned());
+        // Without the port, and with the node that spoke for the caller.
+        let host = |entry: &AuditEntry| {
+            let (host, port) = entry.address.rsplit_once(':')?;
+            Some((host.to_owned(), port.split_once(' ').map(|(_, via)| via.to_owned())))
+        };
         let same = (&self.principal, &self.what, &self.why, self.allowed)
             == (&other.principal, &other.what, &other.why, other.allowed);
         same && host(self) == host(other)
@@ -178,8 +182,11 @@ mod tests {
             let again = AuditEntry { address: format!("10.0.0.1:{port}"), ..entry("acquire", false) };
             assert!(history.add(again).is_none());
         }
+        // From the same host, and a node speaks for it.
+        let via = AuditEntry { address: "10.0.0.1:1 via node 2".to_owned(), ..entry("acquire", false) };
+        assert!(history.add(via).is_some());
         let page = history.after(0);
         let counted: Vec<u64> = page.entries.iter().map(|entry| entry.repeated).collect();
-        assert_eq!(counted, [0, 100_000]);
+        assert_eq!(counted, [0, 100_000, 0]);
     }
 }

@@ -1,6 +1,9 @@
 //! What a node knows of the program at the other end of a connection.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::token::{Secret, TokenHash};
 
@@ -64,6 +67,50 @@ impl Caller {
     /// A caller at this address with this evidence.
     pub fn new(address: impl Into<String>, evidence: &Evidence) -> Caller {
         Caller { address: address.into(), shown: evidence.into() }
+    }
+}
+
+/// A caller that a node speaks for, because it called that node and this one has to act.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vouched {
+    /// Where it is.
+    pub address: SocketAddr,
+    /// What it has shown to the node.
+    pub shown: VouchedShown,
+}
+
+/// What a node can say that a caller has shown. It cannot say that the caller is a node, or a user of a machine: those act for
+/// themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum VouchedShown {
+    /// Nothing.
+    Nothing,
+    /// A token. Its secret stays at the node that was called.
+    Token(TokenHash),
+    /// A client's certificate with this name.
+    Certificate(Arc<str>),
+}
+
+impl Vouched {
+    /// What a node says of a caller that called it; `None` if it cannot speak for that one.
+    pub fn of(caller: &Caller) -> Option<Vouched> {
+        let shown = match &caller.shown {
+            Shown::Nothing => VouchedShown::Nothing,
+            Shown::Token(hash) => VouchedShown::Token(*hash),
+            Shown::Certificate(name) => VouchedShown::Certificate(name.clone()),
+            Shown::Node(_) | Shown::LocalUser(_) => return None,
+        };
+        Some(Vouched { address: caller.address.parse().ok()?, shown })
+    }
+
+    /// The caller, as the audit and the log name it: with the node that speaks for it.
+    pub(crate) fn caller(&self, node: u32) -> Caller {
+        let shown = match &self.shown {
+            VouchedShown::Nothing => Shown::Nothing,
+            VouchedShown::Token(hash) => Shown::Token(*hash),
+            VouchedShown::Certificate(name) => Shown::Certificate(name.clone()),
+        };
+        Caller { address: format!("{} via node {node}", self.address), shown }
     }
 }
 

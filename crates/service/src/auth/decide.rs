@@ -38,6 +38,8 @@ pub enum Why {
     ReservedName,
     /// The node of the certificate was removed from the cluster, or was never in it.
     NotANode,
+    /// It speaks for another caller, and is no node of the cluster.
+    CannotVouch,
 }
 
 impl fmt::Display for Why {
@@ -57,6 +59,7 @@ impl fmt::Display for Why {
             Why::Barred => f.write_str("the principal is barred"),
             Why::ReservedName => f.write_str("the name in the certificate is reserved"),
             Why::NotANode => f.write_str("the node of the certificate does not belong to the cluster"),
+            Why::CannotVouch => f.write_str("only a node of the cluster can speak for another caller"),
         }
     }
 }

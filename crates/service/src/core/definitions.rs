@@ -100,7 +100,7 @@ impl Core {
         let (name, definition) = match order {
             Order::Define { name, definition } => (name, *definition),
             Order::Resize { name, slots } => (name, Some(Definition::Slots(*slots))),
-            Order::ForceRelease { .. } => return Ok(None),
+            Order::ForceRelease { .. } | Order::ForceReleaseFor { .. } => return Ok(None),
             Order::Rights(change) => return Ok(Some(Entry::Rights(change.clone()))),
         };
         name::validate(name)?;

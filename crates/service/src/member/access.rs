@@ -1,7 +1,8 @@
 //! Who may do what at this node: each frame of a client is judged before the core sees it, and what matters is kept for the audit.
 //!
 //! A connection acts for what its caller has shown. A session acts for the caller that opened it, over whichever connection: its
-//! key shows that. So a session ends in order when its caller loses its token, also if a thief has the key.
+//! key shows that. So a session ends in order when its caller loses its token, also if a thief has the key. An order can act for a
+//! caller of another node, if that node says so.
 //!
 //! The decision comes before any look at the name, so that a refusal and the time that it takes say nothing about the name.
 
@@ -9,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{ConnectionId, Effect, Environment, Member, Note};
-use crate::auth::{Action, AuditEntry, Caller, Decision, History, Shown, Subject, TurnedAway, Why};
+use crate::auth::{Action, AuditEntry, Caller, Decision, History, Shown, Subject, TurnedAway, Vouched, Why};
+use crate::defect::Defect;
 use crate::event::Filter;
 use crate::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
 use crate::refusal::{NotAllowed, Refusal};
@@ -98,7 +100,9 @@ fn needs(frame: &ToNode) -> (Needs<'_>, &'static str) {
             Order::Define { name, definition: Some(_) } => (Needs::On(Action::Define, name), "define"),
             Order::Define { name, definition: None } => (Needs::On(Action::Define, name), "undefine"),
             Order::Resize { name, .. } => (Needs::On(Action::Define, name), "resize"),
-            Order::ForceRelease { name, .. } => (Needs::On(Action::Force, name), "forced release"),
+            Order::ForceRelease { name, .. } | Order::ForceReleaseFor { name, .. } => {
+                (Needs::On(Action::Force, name), "forced release")
+            }
             Order::Rights(_) => (Needs::On(Action::Admin, ""), "change of rights"),
         },
     }
@@ -134,6 +138,14 @@ fn subject_of(frame: &ToNode) -> Option<String> {
         ToNode::Ask { question: Question::Lease(lasts) | Question::Invite(lasts), .. } => {
             Some(format!("{lasts:?}"))
         }
+        _ => None,
+    }
+}
+
+/// The caller that a frame is for, if that is another than the one that says it.
+fn vouched(frame: &ToNode) -> Option<&Vouched> {
+    match frame {
+        ToNode::Order { order, .. } => order.vouched(),
         _ => None,
     }
 }
@@ -218,8 +230,10 @@ impl Member {
             Needs::ReadOrAdmin => (Action::Read, ""),
             Needs::On(action, name) => (action, name),
         };
-        let (caller, now) = (self.connections.caller(connection), self.access.clock);
-        let subject = self.subject(&caller.shown);
+        let Some(caller) = self.acts_for(connection, vouched(frame)) else {
+            return self.refuse_to_vouch(connection, (action, what), frame, effects);
+        };
+        let (subject, now) = (self.subject(&caller.shown), self.access.clock);
         let decision = match needs {
             Needs::ReadOrAdmin if subject.decide(Action::Admin, "", now).allowed => {
                 subject.decide(Action::Admin, "", now)
@@ -239,6 +253,38 @@ impl Member {
             return None;
         }
         refused(frame, not_allowed(&subject, action, name, &decision))
+    }
+
+    /// For whom something is done that comes over a connection: for its caller, or for the one that this speaks for. `None` if it
+    /// speaks for another and cannot: it is no node, or one that does not belong to the cluster. That holds without security, too,
+    /// so that what the audit and the log say is true.
+    pub(super) fn acts_for(
+        &self,
+        connection: ConnectionId,
+        vouched: Option<&Vouched>,
+    ) -> Option<Arc<Caller>> {
+        let caller = self.connections.caller(connection);
+        let Some(vouched) = vouched else { return Some(caller) };
+        match caller.shown {
+            Shown::Node(id) if !self.access.removed.contains(&id) => Some(Arc::new(vouched.caller(id))),
+            _ if self.has_defect(Defect::ClientVouches) => Some(Arc::new(vouched.caller(self.id()))),
+            _ => None,
+        }
+    }
+
+    /// Nothing of the frame is looked at: neither the name nor the caller that it is said to be for.
+    fn refuse_to_vouch(
+        &mut self,
+        connection: ConnectionId,
+        (action, what): (Action, &str),
+        frame: &ToNode,
+        effects: &mut Vec<Effect>,
+    ) -> Option<ToClient> {
+        let caller = self.connections.caller(connection);
+        let subject = self.subject(&caller.shown);
+        let decision = Decision { allowed: false, why: Why::CannotVouch };
+        self.audit(&caller, &subject, (what, ""), &decision, effects);
+        refused(frame, not_allowed(&subject, action, "", &decision))
     }
 
     /// A call that was allowed has its answer. If nothing came of it, the audit says so.

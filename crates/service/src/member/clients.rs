@@ -266,12 +266,14 @@ impl Member {
             }
             Ok(None) => {}
         }
-        let Order::ForceRelease { name, slot, fence, at_once } = order else {
+        let (Order::ForceRelease { name, slot, fence, at_once }
+        | Order::ForceReleaseFor { name, slot, fence, at_once, .. }) = order
+        else {
             return done(Ok(OrderDone::Agreed));
         };
-        let by = self.connections.client(connection);
+        let by = self.acts_for(connection, order.vouched()).map_or(String::new(), |it| it.address.clone());
         let when = if *at_once { Revocation::AtOnce } else { Revocation::AfterPromise };
-        let released = self.core.force_release(name, (*slot, *fence), when, by, now, &mut self.out);
+        let released = self.core.force_release(name, (*slot, *fence), when, &by, now, &mut self.out);
         if let Ok(revoked) = &released {
             let new = revoked.iter().filter(|it| !it.is_repeated);
             effects.extend(new.map(|it| Effect::Note(Note::ForceReleased(it.released.clone()))));

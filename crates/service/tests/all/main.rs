@@ -13,4 +13,5 @@ mod resizing;
 mod revoking;
 mod rights;
 mod session_keys;
+mod vouching;
 mod wire_page;

@@ -10,36 +10,42 @@ use service::event::Filter;
 use service::member::{ConnectionId, ControlPlaneError, Effect};
 use service::protocol::{Order, Question, QuestionAnswer, ToClient, ToNode};
 use service::registry::{Applied, Entry, Leadership, Registry};
-use service::{Definition, Refusal, RequestOutcome, SessionHandle};
+use service::{Defect, Definition, Refusal, RequestOutcome, SessionHandle};
 
 use crate::session_keys::{NOW, Node, ask};
+use crate::vouching;
 
 const LEADER: Leadership = Leadership { term: 1, node: 0 };
 const TTL: Duration = Duration::from_secs(10);
 
-fn secret(byte: u8) -> Secret {
+pub(crate) fn secret(byte: u8) -> Secret {
     Secret::new([byte; 32])
 }
 
-fn allow(who: &str, prefix: &str, actions: &str) -> Change {
+pub(crate) fn allow(who: &str, prefix: &str, actions: &str) -> Change {
     let (who, actions) = (who.parse().unwrap(), actions.parse().unwrap());
     Change::Allow { who, prefix: prefix.into(), actions }
 }
 
-fn token(byte: u8, principal: &str, expires: Option<u64>) -> Change {
+pub(crate) fn token(byte: u8, principal: &str, expires: Option<u64>) -> Change {
     let token = Token { principal: principal.into(), expires };
     Change::AddToken { hash: secret(byte).hash(), token }
 }
 
 /// A node whose cluster has these rights; byte 1 is the token of the first administrator.
-struct Secured {
-    node: Node,
+pub(crate) struct Secured {
+    pub(crate) node: Node,
     registry: Registry,
 }
 
 impl Secured {
-    fn new(changes: &[Change]) -> Secured {
-        let node = Node::new(None);
+    pub(crate) fn new(changes: &[Change]) -> Secured {
+        Secured::without(None, changes)
+    }
+
+    /// Without a rule.
+    pub(crate) fn without(defect: Option<Defect>, changes: &[Change]) -> Secured {
+        let node = Node::new(defect);
         let registry = node.registry.clone();
         let mut secured = Secured { node, registry };
         secured.change(Change::Secure { admin: secret(1).hash() });
@@ -48,7 +54,7 @@ impl Secured {
     }
 
     /// Commits a change. Returns what clients are told because of it.
-    fn change(&mut self, change: Change) -> Vec<ToClient> {
+    pub(crate) fn change(&mut self, change: Change) -> Vec<ToClient> {
         assert_eq!(self.registry.apply(&Entry::Rights(change), LEADER), Applied::Yes);
         let mut effects = Vec::new();
         self.node.member.agreed(&Arc::new(self.registry.clone()), 5, NOW, &mut effects);
@@ -58,16 +64,16 @@ impl Secured {
             .collect()
     }
 
-    fn connect(&mut self, token: Option<u8>) -> ConnectionId {
+    pub(crate) fn connect(&mut self, token: Option<u8>) -> ConnectionId {
         let evidence = Evidence { token: token.map(secret), ..Evidence::default() };
         self.node.member.connected(Caller::new("10.0.0.9:1", &evidence))
     }
 
-    fn tell(&mut self, connection: ConnectionId, frame: ToNode) -> Option<ToClient> {
+    pub(crate) fn tell(&mut self, connection: ConnectionId, frame: ToNode) -> Option<ToClient> {
         self.node.told(connection, frame).pop().map(|(_, frame)| frame)
     }
 
-    fn open(&mut self, connection: ConnectionId) -> Result<SessionHandle, Refusal> {
+    pub(crate) fn open(&mut self, connection: ConnectionId) -> Result<SessionHandle, Refusal> {
         match self.tell(connection, ToNode::Open { ttl: TTL, label: None }) {
             Some(ToClient::Opened { session: id, key, .. }) => Ok(SessionHandle { id, key }),
             Some(ToClient::NotOpened(refusal)) => Err(refusal),
@@ -75,7 +81,7 @@ impl Secured {
         }
     }
 
-    fn acquire(
+    pub(crate) fn acquire(
         &mut self,
         connection: ConnectionId,
         session: SessionHandle,
@@ -89,7 +95,7 @@ impl Secured {
         }
     }
 
-    fn ask(&mut self, connection: ConnectionId, question: Question) -> QuestionAnswer {
+    pub(crate) fn ask(&mut self, connection: ConnectionId, question: Question) -> QuestionAnswer {
         match self.tell(connection, ToNode::Ask { number: 1, question }) {
             Some(ToClient::QuestionAnswer { answer, .. }) => answer,
             other => panic!("{other:?}"),
@@ -140,7 +146,8 @@ fn a_caller_without_rights_gets_nothing_and_cannot_tell_whether_a_name_is_there(
                 Order::Define { name: name.clone(), definition },
                 Order::Define { name: name.clone(), definition: None },
                 Order::Resize { name: name.clone(), slots: 2 },
-                Order::ForceRelease { name, slot: 0, fence: 1, at_once: true },
+                Order::ForceRelease { name: name.clone(), slot: 0, fence: 1, at_once: true },
+                vouching::revoke_for(vouching::by_token(1), &name, 1),
                 Order::Rights(allow("*", "", "admin")),
             ];
             let questions = [
@@ -171,7 +178,7 @@ fn a_caller_without_rights_gets_nothing_and_cannot_tell_whether_a_name_is_there(
         }
     }
     // What is refused twice in a row is counted.
-    assert_eq!(it.audit().iter().filter(|(.., allowed)| !allowed).count(), 3 * 18);
+    assert_eq!(it.audit().iter().filter(|(.., allowed)| !allowed).count(), 3 * 19);
 }
 
 #[test]

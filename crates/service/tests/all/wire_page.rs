@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use service::auth::Secret;
+use service::auth::{Secret, TokenHash, Vouched, VouchedShown};
 use service::core::Timeout;
 use service::event::{Event, Filter};
 use service::frame;
@@ -55,7 +55,7 @@ variants!(QUESTION, Question: Status List Inspect Cluster Invite Remove Lease De
     Rights Audit Counters Uses);
 variants!(ANSWER, QuestionAnswer: Status List Inspect Cluster Invited Done NotDone Definitions Voters Invitations
     Refused Rights Audit Counters Uses);
-variants!(ORDER, Order: Define Resize ForceRelease Rights);
+variants!(ORDER, Order: Define Resize ForceRelease Rights ForceReleaseFor);
 variants!(REFUSAL, Refusal: NameEmpty NameTooLong NameNotPrintable Slots NoGroup TooManyGroups Contradicts WantsOther NotFree
     TimedOut Cancelled NoSuchSession RequestUsed NotHeld StaleFence TooManyRequests TooManySessions TimeToLive NoLease Overloaded
     Leaving DefinedAs NotDefined NobodyHolds ForceReleased NotAgreed Lease Invitation Bound Label
@@ -95,6 +95,20 @@ fn the_page_shows_a_frame_of_every_message() {
         return;
     }
     assert_eq!(shown, table, "cargo xtask rewrite writes the frames again");
+}
+
+#[test]
+fn the_caller_of_an_order_is_written_as_the_page_says() {
+    let written = |address: &str, shown| {
+        let mut bytes = Vec::new();
+        frame::append(&Vouched { address: address.parse().unwrap(), shown }, &mut bytes);
+        bytes
+    };
+    assert_eq!(written("10.0.0.7:300", VouchedShown::Nothing), [0, 10, 0, 0, 7, 0xac, 2, 0]);
+    let expected = [&[0, 10, 0, 0, 7, 80, 1][..], &[9; 32]].concat();
+    assert_eq!(written("10.0.0.7:80", VouchedShown::Token(TokenHash([9; 32]))), expected);
+    let expected = [&[1][..], &[0; 15], &[1, 80, 2, 3], b"ops"].concat();
+    assert_eq!(written("[::1]:80", VouchedShown::Certificate("ops".into())), expected);
 }
 
 fn path() -> std::path::PathBuf {
