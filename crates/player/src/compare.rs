@@ -65,7 +65,7 @@ const LOAD: &[&str] = &[
 /// The two runs after as many entries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompareEntry {
-    /// How many clients have entered in each of the runs.
+    /// How many clients have entered in each of the runs, at least: one step may let several in.
     pub entry: u64,
     /// One run.
     pub a: Scene,
@@ -197,8 +197,10 @@ fn both(
     let (a, b) = (request.a.accept()?, request.b.accept()?);
     let (first, second) = (simulate(&a, request, watch)?, simulate(&b, request, watch)?);
     let (mut a, mut b) = (Side::new(&a, first, watch), Side::new(&b, second, watch));
-    while let (Some(left), Some(right)) = (a.next_entry()?, b.next_entry()?) {
-        go_on(each(CompareEntry { entry: left.counts.entries, a: left, b: right }))?;
+    // In step by entries, also where one step lets several clients in.
+    for entry in 1.. {
+        let (Some(a), Some(b)) = (a.at_entry(entry)?, b.at_entry(entry)?) else { break };
+        go_on(each(CompareEntry { entry, a, b }))?;
     }
     Ok(CompareAnswer { a: a.finish()?, b: b.finish()? })
 }
@@ -247,24 +249,23 @@ impl<'a> Side<'a> {
         Side { pen: Pen::new(&run), run, outcome, watch }
     }
 
-    /// Replays up to the next entry. `None` at the end of the run.
-    fn next_entry(&mut self) -> Result<Option<Scene>, Ended> {
-        let entries = self.run.world.entries;
-        while self.run.at < self.outcome.steps.len() {
-            self.step()?;
-            if self.run.world.entries > entries {
-                let (flight, more_flight) = flight(&self.run);
-                return Ok(Some(Scene {
-                    at: self.run.at,
-                    time: self.outcome.times[self.run.at - 1],
-                    counts: Counts::of(&self.run),
-                    nodes: nodes(&self.run),
-                    flight,
-                    more_flight,
-                }));
+    /// Replays up to the entry of this number. `None` if the run has fewer.
+    fn at_entry(&mut self, number: u64) -> Result<Option<Scene>, Ended> {
+        while self.run.world.entries < number {
+            if self.run.at == self.outcome.steps.len() {
+                return Ok(None);
             }
+            self.step()?;
         }
-        Ok(None)
+        let (flight, more_flight) = flight(&self.run);
+        Ok(Some(Scene {
+            at: self.run.at,
+            time: self.outcome.times[self.run.at - 1],
+            counts: Counts::of(&self.run),
+            nodes: nodes(&self.run),
+            flight,
+            more_flight,
+        }))
     }
 
     fn step(&mut self) -> Result<(), Ended> {

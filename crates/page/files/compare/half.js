@@ -55,6 +55,7 @@ export class Half {
     this.#shown = run;
     this.strip.show(run);
     this.play.disabled = run.steps.length > MOST_STEPS;
+    this.play.title = this.play.disabled ? `The run has ${count(run.steps.length)} steps; the player takes ${count(MOST_STEPS)}` : "";
     say(this.wrong, run.violated ? `Step ${count(run.violated.at)} violates ${run.violated.property}: ${run.violated.detail}.` : "");
   }
 

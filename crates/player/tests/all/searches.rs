@@ -173,6 +173,22 @@ fn two_algorithms_are_compared_entry_by_entry() {
 }
 
 #[test]
+fn two_runs_are_in_step_where_one_step_lets_several_clients_in() {
+    let side = |name: &str| Setting { nodes: Some(6), clients: Some(3), ..Setting::of(name) };
+    let a = Setting { clients: None, ..side("drs-gme") };
+    let request = CompareRequest { a, b: side("rooms"), load: load(60.0), seed: 7 };
+    let mut numbers = Vec::new();
+    let mut each = |entry: player::CompareEntry| {
+        numbers.push((entry.entry, entry.a.counts.entries, entry.b.counts.entries));
+        ControlFlow::Continue(())
+    };
+    compare(&request, &mut each, &|| ControlFlow::Continue(())).unwrap().unwrap();
+    assert!(numbers.iter().map(|numbers| numbers.0).eq(1..=60), "{numbers:?}");
+    assert!(numbers.iter().any(|&(entry, _, b)| b > entry), "no step lets several in: {numbers:?}");
+    assert!(numbers.iter().all(|&(entry, a, b)| a >= entry && b >= entry && a.max(b) < entry + 6));
+}
+
+#[test]
 fn a_comparison_ends_between_two_entries_when_it_is_told_to() {
     // The root changes places for ever, so the simulation itself is long.
     let endless =
