@@ -1,7 +1,7 @@
 // A chart of two lines, with its numbers as a table behind it. Form tells the lines apart as well: one is whole, one dashed.
 
 import { fill, h, s } from "../dom.js";
-import { figure } from "../words.js";
+import { count, figure } from "../words.js";
 
 const n = (value) => value.toFixed(1);
 const HEIGHT = 176;
@@ -15,6 +15,9 @@ function ticks(most) {
   const step = power * [1, 2, 2.5, 5, 10].find((it) => it * power >= raw * 0.999);
   return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, at) => at * step);
 }
+
+/** The numbers beside an axis are round: no zeros at their end. */
+const tick = (value) => (value < 1000 ? String(Number(value.toPrecision(3))) : count(value));
 
 /** Four digits: more than the eye needs, fewer than noise. */
 const exact = (value) => String(Number(value.toPrecision(Math.abs(value) < 9999 ? 4 : 9)));
@@ -60,10 +63,10 @@ export class Chart {
     const scale = log ? Math.log : (value) => value;
     const levels = ticks(Math.max(1e-9, ...facts.lines.flatMap(({ points }) => points.map(([, y, error]) => (y ?? 0) + (error ?? 0)))));
     // Large numbers need more room beside the axis.
-    const left = Math.max(LEFT, 12 + 6.4 * Math.max(...levels.map((level) => figure(level).length)));
+    const left = Math.max(LEFT, 12 + 6.4 * Math.max(...levels.map((level) => tick(level).length)));
     const x = (value) => left + ((scale(value) - scale(least)) / (scale(most) - scale(least) || 1)) * (width - left - RIGHT);
     const y = (value) => HEIGHT - BOTTOM - (Math.max(0, value) / levels.at(-1)) * (HEIGHT - TOP - BOTTOM);
-    const text = (value, at, height, anchor) => s("text", { x: n(at), y: n(height), "text-anchor": anchor }, figure(value));
+    const text = (value, at, height, anchor) => s("text", { x: n(at), y: n(height), "text-anchor": anchor }, tick(value));
     fill(
       this.svg,
       levels.map((level) => [s("path", { class: "run-lane", d: `M${n(left)} ${n(y(level))}H${width - RIGHT}` }), text(level, left - 7, y(level), "end")]),

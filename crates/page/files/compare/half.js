@@ -34,6 +34,8 @@ export class Half {
   describe(entry) {
     say(this.about, entry?.title ?? "");
     this.entry = entry;
+    // Without tokens and groups, colours are free: a run has that of its lines in the charts.
+    this.element.classList.toggle("one-tone", entry?.tokens === "none" && entry.kind !== "group-mutex");
   }
 
   /** Shows the state at an entry, from 1. */
