@@ -91,7 +91,8 @@ export class Story {
     if (!story) return;
     const said = story.captions.filter((caption) => caption.at <= at);
     say(this.title, story.title);
-    say(this.text, said.length ? said.at(-1).text : story.preface);
+    // The preface says which node stands for which of the text: at the start it comes before the first caption.
+    say(this.text, [at === 0 || !said.length ? story.preface : "", said.at(-1)?.text ?? ""].join(" ").trim());
     say(this.place, `${said.length} of ${story.captions.length}`);
   }
 }

@@ -95,6 +95,17 @@ test("an exhibit fails at its last step, and is right without its defect", { tim
   await page.getByText("There is no such error").waitFor();
 });
 
+test("every story begins with its preface", { timeout: LONG }, async () => {
+  const stories = await (await ask("/player/stories")).json();
+  for (const { name, preface, captions } of stories) {
+    await open(`/ui/story/${name}`);
+    await page.locator(".caption-text:not(:empty)").waitFor();
+    assert.ok((await text(".caption-text")).startsWith(preface), name);
+    await page.getByRole("button", { name: "Go on" }).click();
+    await until("the first caption is there", async () => (await text(".caption-text")) === captions.find(({ at }) => at > 0).text);
+  }
+});
+
 test("two algorithms run side by side, and count", { timeout: 2 * LONG }, async () => {
   await open("/ui/compare/bulgannawar-vaidya/raymond-k?n=9&k=3&rate=0.2&cs=2&seed=7&at=42");
   await page.locator(".versus").waitFor();

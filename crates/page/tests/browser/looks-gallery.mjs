@@ -54,6 +54,12 @@ try {
   const { setting, steps } = exhibits.find(({ defect }) => defect === "holding-not-set");
   const shared = await (await fetch(`${stage.door}/player/share`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...setting, steps }) })).json();
   VIEWS.violation = [`/ui/play/bulgannawar-vaidya#r=${shared.run}`, end];
+  VIEWS["violation-rules"] = [`/ui/play/bulgannawar-vaidya#r=${shared.run}`, async (page) => {
+    await end(page);
+    const tab = page.getByRole("tab", { name: "Rules" });
+    if (await tab.isVisible()) await tab.click();
+    await page.locator(".printed .struck").scrollIntoViewIfNeeded();
+  }];
   await stage.browse();
   for (const [name, [where, ready]] of Object.entries(VIEWS).filter(([name]) => name.includes(only))) {
     for (const [width, height] of SIZES) {
