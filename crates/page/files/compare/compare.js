@@ -54,6 +54,7 @@ class Comparison {
     this.whole = h("div", {});
     this.number = h("p", { class: "quiet" });
     this.trouble = h("p", { class: "wrong compare-trouble", role: "alert" });
+    this.differs = h("p", { class: "amber compare-trouble", role: "status" });
     this.share = h("button", { class: "button small", onclick: () => this.#share() }, icon("copy", 14), h("span", {}, "Copy link"));
     this.table = h("button", { class: "button small", "aria-pressed": false, onclick: () => this.asTable() }, "As tables");
     // On small screens one side at a time is shown.
@@ -62,6 +63,7 @@ class Comparison {
       "div",
       { class: "view compare" },
       h("div", { class: "load" }, h("div", { class: "load-title" }, h("h1", {}, "The same load"), this.share), controls(state, (key, value) => this.#change(key, value))),
+      this.differs,
       this.trouble,
       h("div", { class: "chips side-switch", role: "group", "aria-label": "Which run" }, this.switches),
       this.halves.map((half) => half.element),
@@ -101,6 +103,11 @@ class Comparison {
       this.halves[index].describe(this.catalogue.get(this.state[side]));
       say(this.switches[index], this.state[side]);
     });
+    // Only some algorithms serve several clients of a node: more clients ask more often.
+    const { a, b, clients } = this.state;
+    const several = (name) => Boolean(this.catalogue.get(name)?.many_clients);
+    const [one, more] = several(a) ? [b, a] : [a, b];
+    say(this.differs, clients > 1 && several(a) !== several(b) ? `${one} has one client a node, and ${more} ${clients}: their loads differ.` : "");
     // What neither algorithm has would change nothing.
     for (const { key, of } of [...SLIDERS, ...FIELDS]) if (of) this.element.querySelector(`[data-field="${key}"]`).hidden = !SIDES.some((side) => of(this.catalogue.get(this.state[side]), this.state[side]));
   }

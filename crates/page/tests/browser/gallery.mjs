@@ -140,6 +140,7 @@ test("the load has entries, groups and clients, and the address as well", { time
   assert.ok(await page.locator("#load-k").isHidden(), "neither has tokens to choose");
   assert.equal(await page.locator("#load-groups").inputValue(), "3");
   assert.equal(await page.locator("#load-clients").inputValue(), "2");
+  await page.getByText("drs-gme has one client a node, and rooms 2: their loads differ.").waitFor();
   const asked = page.waitForRequest((request) => request.url().endsWith("/player/compare"));
   await page.locator("#load-entries").fill("9999");
   await page.locator("#load-entries").press("Enter");
@@ -152,6 +153,7 @@ test("the load has entries, groups and clients, and the address as well", { time
   await open("/ui/compare/bulgannawar-vaidya/raymond-k?entries=7&groups=99&at=1");
   await page.locator(".versus").waitFor();
   assert.match(await text(".where-now"), /of 60/);
+  assert.equal(await page.getByText("their loads differ").count(), 0);
   assert.ok((await page.locator("#load-groups").isHidden()) && (await page.locator("#load-clients").isHidden()));
 });
 
