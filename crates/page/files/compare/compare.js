@@ -16,7 +16,7 @@ import { versus } from "./versus.js";
 const SIDES = ["a", "b"];
 /** While one drags, the last setting alone is run. */
 const PAUSE = 150;
-/** While entries come in, they are drawn this often at most. */
+/** Entries that come in are drawn this often at most. */
 const SOON = 60;
 const KEYS = { Space: ["play, pause", "toggle"], ArrowRight: ["next entry", "next"], ArrowLeft: ["entry before", "back"], Home: ["first entry", "first"], End: ["last entry", "end"], T: ["charts as tables", "asTable"] };
 
@@ -148,7 +148,6 @@ class Comparison {
         this.#compared = compared;
         say(this.trouble, "");
         this.scrub.max = String(Math.max(1, compared.entries.length));
-        // Entries come faster than they can be drawn.
         if (first || (!this.#timer && performance.now() > drawn + SOON)) {
           this.#show(first && plays ? 1 : aim());
           drawn = performance.now();

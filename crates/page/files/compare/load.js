@@ -18,7 +18,7 @@ export const SLIDERS = [
   { key: "transit", words: "delay Tt", start: 0.8, scale: linear(0, 5, 0.1), curve: [0, 0.2, 0.4, 0.8, 1.2, 1.6, 2, 2.5, 3, 4, 5] },
 ];
 
-/** What a field sets: its key in addresses, its words, its bounds, and which algorithms have it, by what the catalogue says. */
+/** What a field sets: its key in addresses, its words, its bounds, and which algorithms have it. */
 export const FIELDS = [
   { key: "entries", words: "entries", least: 10, most: 500, start: 60 },
   { key: "groups", words: "groups", least: 2, most: 16, start: 2, of: (entry) => entry?.kind === "group-mutex" },
@@ -50,7 +50,7 @@ export function setting(algorithm, state, catalogue) {
   return { algorithm, nodes: state.n, clients: 1, ...(takesTokens(entry, algorithm) && { tokens: state.k }), ...Object.fromEntries(own) };
 }
 
-/** What an address says of the fields: what is not usual. */
+/** The fields as an address has them: what is not usual. */
 export const fieldsOf = (state) => Object.fromEntries(FIELDS.map(({ key, start }) => [key, state[key] === start ? "" : String(state[key])]));
 
 export const load = ({ rate, cs, transit, delay }) => ({ rate, cs, transit, delay });

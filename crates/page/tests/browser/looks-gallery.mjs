@@ -58,7 +58,8 @@ try {
     await end(page);
     const tab = page.getByRole("tab", { name: "Rules" });
     if (await tab.isVisible()) await tab.click();
-    await page.locator(".printed .struck").scrollIntoViewIfNeeded();
+    const struck = page.locator(".struck, .rule del").locator("visible=true").first();
+    if (await struck.count()) await struck.scrollIntoViewIfNeeded();
   }];
   await stage.browse();
   for (const [name, [where, ready]] of Object.entries(VIEWS).filter(([name]) => name.includes(only))) {
