@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use ::player::limits::{LONGEST_LINK, MOST_STEPS};
+use ::player::limits::{LONGEST_LINK, Limits, MOST_STEPS};
 use ::player::{AutorunRequest, CompareRequest, CurveRequest, FindRequest, PlayRequest, Shared, trace_file};
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Request, State};
@@ -54,8 +54,8 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    fn new(opened: Option<(&'static str, Bytes)>) -> Player {
-        Player { works: Arc::default(), opened }
+    fn new(limits: Limits, opened: Option<(&'static str, Bytes)>) -> Player {
+        Player { works: Arc::new(Works::new(limits)), opened }
     }
 }
 
@@ -63,7 +63,7 @@ impl Player {
 /// `/openapi.json` does not have them.
 pub(crate) fn at_node(host: &Host) -> Router<Door> {
     let judged = from_fn_with_state(host.clone(), judge);
-    about(true, true).merge(routes(Player::new(None)).layer(judged))
+    about(true, true).merge(routes(Player::new(Limits::AT_NODE, None)).layer(judged))
 }
 
 /// The same addresses at a node that has no player.

@@ -65,7 +65,7 @@ const LOAD: &[&str] = &[
 /// The two runs after as many entries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CompareEntry {
-    /// How many clients have entered in each of the runs.
+    /// How many clients have entered in each of the runs, at least: one step may let several in.
     pub entry: u64,
     /// One run.
     pub a: Scene,
@@ -155,39 +155,81 @@ pub(crate) fn plan(game: &Game, load: &Load, entries: u64, warmup: u64) -> Resul
     Ok(plan)
 }
 
-/// Runs both algorithms and calls `each` with every entry; it may end that. Returns both runs as a whole.
+/// Called now and then while two algorithms are compared, also between two entries; may end that.
+pub type CompareWatch<'a> = &'a dyn Fn() -> ControlFlow<()>;
+
+/// Runs both algorithms and calls `each` with every entry. Returns both runs as a whole; nothing if `each` or `watch` has
+/// ended it.
 pub fn compare(
     request: &CompareRequest,
     each: &mut dyn FnMut(CompareEntry) -> ControlFlow<()>,
-) -> Result<CompareAnswer, Refusal> {
+    watch: CompareWatch<'_>,
+) -> Result<Option<CompareAnswer>, Refusal> {
+    match both(request, each, watch) {
+        Ok(answer) => Ok(Some(answer)),
+        Err(Ended::Early) => Ok(None),
+        Err(Ended::Refused(refusal)) => Err(refusal),
+    }
+}
+
+/// Why there is no answer.
+enum Ended {
+    /// The caller wants none any more.
+    Early,
+    Refused(Refusal),
+}
+
+impl<E: Into<Refusal>> From<E> for Ended {
+    fn from(error: E) -> Ended {
+        Ended::Refused(error.into())
+    }
+}
+
+fn go_on(answer: ControlFlow<()>) -> Result<(), Ended> {
+    if answer.is_break() { Err(Ended::Early) } else { Ok(()) }
+}
+
+fn both(
+    request: &CompareRequest,
+    each: &mut dyn FnMut(CompareEntry) -> ControlFlow<()>,
+    watch: CompareWatch<'_>,
+) -> Result<CompareAnswer, Ended> {
     let (a, b) = (request.a.accept()?, request.b.accept()?);
-    let (first, second) = (simulate(&a, request)?, simulate(&b, request)?);
-    let (mut a, mut b) = (Side::new(&a, first), Side::new(&b, second));
-    while let (Some(left), Some(right)) = (a.next_entry()?, b.next_entry()?) {
-        let entry = CompareEntry { entry: left.counts.entries, a: left, b: right };
-        if each(entry).is_break() {
-            break;
-        }
+    let (first, second) = (simulate(&a, request, watch)?, simulate(&b, request, watch)?);
+    let (mut a, mut b) = (Side::new(&a, first, watch), Side::new(&b, second, watch));
+    // In step by entries, also where one step lets several clients in.
+    for entry in 1.. {
+        let (Some(a), Some(b)) = (a.at_entry(entry)?, b.at_entry(entry)?) else { break };
+        go_on(each(CompareEntry { entry, a, b }))?;
     }
     Ok(CompareAnswer { a: a.finish()?, b: b.finish()? })
 }
 
-fn simulate(game: &Game, request: &CompareRequest) -> Result<Outcome, Refusal> {
+fn simulate(game: &Game, request: &CompareRequest, watch: CompareWatch<'_>) -> Result<Outcome, Ended> {
     let plan = plan(game, &request.load, 60, 0)?;
     let entries = plan.entries_of_a_run();
     if entries > MOST_COMPARED {
-        return Err(Refusal::bounds("entries that are compared", entries, MOST_COMPARED));
+        return Err(Refusal::bounds("entries that are compared", entries, MOST_COMPARED).into());
     }
     // A run that never ends, because of a defect, would fill the memory with its steps.
     let looks = Cell::new(0);
-    let watch = |_| {
+    let ended = Cell::new(false);
+    let look = |_| {
         looks.set(looks.get() + 1);
-        if looks.get() > MOST_LOOKS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        ended.set(watch().is_break());
+        if ended.get() || looks.get() > MOST_LOOKS {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     let name = &game.setting.algorithm;
-    let outcome = simulator::run_watched(name, &plan, request.seed, Recording::On, &watch)?;
+    let outcome = simulator::run_watched(name, &plan, request.seed, Recording::On, &look)?;
+    if ended.get() {
+        return Err(Ended::Early);
+    }
     if outcome.steps.len() > MOST_STEPS {
-        return Err(Refusal::bounds("steps that are compared", outcome.steps.len(), MOST_STEPS));
+        return Err(Refusal::bounds("steps that are compared", outcome.steps.len(), MOST_STEPS).into());
     }
     Ok(outcome)
 }
@@ -197,42 +239,43 @@ struct Side<'a> {
     run: Run<'a>,
     pen: Pen,
     outcome: Outcome,
+    watch: CompareWatch<'a>,
 }
 
 impl<'a> Side<'a> {
-    fn new(game: &'a Game, outcome: Outcome) -> Side<'a> {
+    fn new(game: &'a Game, outcome: Outcome, watch: CompareWatch<'a>) -> Side<'a> {
         let mut run = Run::start(game);
         (run.most_steps, run.draws) = (MOST_STEPS, false);
-        Side { pen: Pen::new(&run), run, outcome }
+        Side { pen: Pen::new(&run), run, outcome, watch }
     }
 
-    /// Replays up to the next entry. `None` at the end of the run.
-    fn next_entry(&mut self) -> Result<Option<Scene>, Refusal> {
-        let entries = self.run.world.entries;
-        while self.run.at < self.outcome.steps.len() {
-            self.step()?;
-            if self.run.world.entries > entries {
-                let (flight, more_flight) = flight(&self.run);
-                return Ok(Some(Scene {
-                    at: self.run.at,
-                    time: self.outcome.times[self.run.at - 1],
-                    counts: Counts::of(&self.run),
-                    nodes: nodes(&self.run),
-                    flight,
-                    more_flight,
-                }));
+    /// Replays up to the entry of this number. `None` if the run has fewer.
+    fn at_entry(&mut self, number: u64) -> Result<Option<Scene>, Ended> {
+        while self.run.world.entries < number {
+            if self.run.at == self.outcome.steps.len() {
+                return Ok(None);
             }
+            self.step()?;
         }
-        Ok(None)
+        let (flight, more_flight) = flight(&self.run);
+        Ok(Some(Scene {
+            at: self.run.at,
+            time: self.outcome.times[self.run.at - 1],
+            counts: Counts::of(&self.run),
+            nodes: nodes(&self.run),
+            flight,
+            more_flight,
+        }))
     }
 
-    fn step(&mut self) -> Result<(), Refusal> {
+    fn step(&mut self) -> Result<(), Ended> {
+        go_on((self.watch)())?;
         let happened = self.run.take(&self.outcome.steps[self.run.at])?;
         self.pen.draw(&self.run, &happened);
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Compared, Refusal> {
+    fn finish(mut self) -> Result<Compared, Ended> {
         while self.run.at < self.outcome.steps.len() {
             self.step()?;
         }

@@ -7,7 +7,7 @@ use algorithms::{Case, Conditions, Property, Step};
 use checker::{Job, Progress, Stopped, Symmetry, Wanted};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MOST_SEARCH_BYTES, MOST_SEARCHED};
+use crate::limits::{Limits, MOST_SEARCHED};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::run::Run;
 use crate::setting::{Game, Setting};
@@ -145,6 +145,8 @@ pub enum FindAnswer {
     Stopped {
         /// Why: `states`, `memory` or `interrupt`.
         why: &'static str,
+        /// The same in words, with the bound and what to do.
+        message: String,
         /// States explored.
         states: u64,
         /// How deep the search went.
@@ -156,14 +158,20 @@ pub enum FindAnswer {
 pub type FindWatch<'a> = &'a (dyn Fn(FindProgress) -> ControlFlow<()> + Sync);
 
 /// Looks for the shortest way from a state of a run, on so many threads.
-pub fn find(request: &FindRequest, threads: usize, watch: FindWatch<'_>) -> Result<FindAnswer, Refusal> {
+pub fn find(
+    request: &FindRequest,
+    threads: usize,
+    limits: Limits,
+    watch: FindWatch<'_>,
+) -> Result<FindAnswer, Refusal> {
     let game = request.setting.accept()?;
     let from = prefix(&game, request)?;
     let (wanted, only) = wanted(&request.goal)?;
+    let max_states = request.may.states.unwrap_or(MOST_SEARCHED).min(MOST_SEARCHED);
     let job = Job {
         case: Case { setting: game.system.setting().clone(), allowance: allowance(&game, &request.may) },
         only,
-        max_states: request.may.states.unwrap_or(MOST_SEARCHED).min(MOST_SEARCHED),
+        max_states,
         threads: threads.clamp(1, 64),
         symmetry: Symmetry::Off,
     };
@@ -171,7 +179,7 @@ pub fn find(request: &FindRequest, threads: usize, watch: FindWatch<'_>) -> Resu
         if watch(FindProgress { states, depth, bytes }).is_break() {
             return ControlFlow::Break(Stopped::Interrupt);
         }
-        if bytes > MOST_SEARCH_BYTES {
+        if bytes > limits.search_bytes {
             ControlFlow::Break(Stopped::Memory)
         } else {
             ControlFlow::Continue(())
@@ -190,9 +198,27 @@ pub fn find(request: &FindRequest, threads: usize, watch: FindWatch<'_>) -> Resu
             states,
             depth,
         },
-        (None, Some(stopped)) => FindAnswer::Stopped { why: stopped.name(), states, depth },
+        (None, Some(stopped)) => {
+            let message = why(stopped, max_states, limits);
+            FindAnswer::Stopped { why: stopped.name(), message, states, depth }
+        }
         (None, None) => FindAnswer::Exhausted { states, depth },
     })
+}
+
+/// Why a search ended, and what a reader can do about it.
+fn why(stopped: Stopped, states: u64, limits: Limits) -> String {
+    match stopped {
+        Stopped::States => format!("the search has reached its bound of {states} states"),
+        Stopped::Memory => {
+            let (bytes, unit) = match limits.search_bytes >> 20 {
+                mib if mib % 1024 == 0 => (mib / 1024, "GiB"),
+                mib => (mib, "MiB"),
+            };
+            format!("the search has used up its memory of {bytes} {unit}: {}", limits.more_memory)
+        }
+        Stopped::Interrupt => "the search was stopped".to_string(),
+    }
 }
 
 /// The steps that lead to the state where the search begins, with everything that the algorithm picked.

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::outline::{Outline, Pen};
 use crate::refusal::Refusal;
+use crate::rules::{self, Rule};
 use crate::run::Run;
 use crate::setting::{Links, Setting};
 
@@ -34,6 +35,8 @@ pub struct Exhibit {
     pub printed: &'static str,
     /// The correct rule.
     pub right: &'static str,
+    /// The rules that it changes, and what it changes in each; none if it changes something else.
+    pub rules: Vec<Rule>,
     /// What it leads to: the name of a property, or `dearer` if nothing is violated and messages are wasted.
     pub leads: &'static str,
     /// What to play.
@@ -79,10 +82,11 @@ fn exhibit(
         algorithm,
         defect: defect.name,
         text,
-        mutant: defect.source == "mutant",
+        mutant: defect.source.starts_with("mutant"),
         place: defect.source,
         printed: defect.printed,
         right: defect.right,
+        rules: changed(algorithm, defect.name),
         leads: match defect.shows {
             Shows::Search(property) | Shows::Random(property, _) => property.name(),
             Shows::Dearer(_) => "dearer",
@@ -92,6 +96,12 @@ fn exhibit(
         outline: pen.finish(DRAWN),
         steps,
     })
+}
+
+/// The rules that a defect changes.
+fn changed(algorithm: &str, defect: &str) -> Vec<Rule> {
+    let rules = rules::with_defect(algorithm, Some(defect)).into_iter();
+    rules.filter(|rule| !rule.changes.is_empty()).collect()
 }
 
 /// The setting of a scope.

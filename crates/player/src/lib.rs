@@ -30,14 +30,16 @@ pub mod trace_file;
 pub use autorun::{AutorunRequest, autorun};
 pub use can::{Can, CanKind};
 pub use catalogue::{Bears, Playable, PlayableOption, catalogue};
-pub use compare::{CompareAnswer, CompareEntry, CompareRequest, Compared, Load, Scene, Value, compare};
+pub use compare::{
+    CompareAnswer, CompareEntry, CompareRequest, CompareWatch, Compared, Load, Scene, Value, compare,
+};
 pub use curve::{Curve, CurveAnswer, CurveRequest, CurveWatch, curve};
 pub use find::{FindAnswer, FindProgress, FindRequest, FindWatch, Goal, May, find};
 pub use gallery::{Exhibit, gallery};
 pub use outline::{Arrow, Bar, Outline};
 pub use play::{PlayAnswer, PlayRequest, Violated, Want, play};
 pub use refusal::{Refusal, RefusalKind};
-pub use rules::{Rule, RuleRun};
+pub use rules::{Change, Rule, RuleRun};
 pub use setting::{Links, Setting};
 pub use share::{Shared, SharedTexts, of_trace, open, open_steps, share, to_trace};
 pub use state::{

@@ -111,7 +111,7 @@ impl<'a> Played<'a> {
                 property: violation.property.name(),
                 detail: violation.detail,
             }),
-            rules: rules::of(&game.setting.algorithm),
+            rules: rules::with_defect(&game.setting.algorithm, game.setting.defect.as_deref()),
         }
     }
 }

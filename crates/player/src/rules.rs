@@ -7,11 +7,15 @@ use algorithms::{Action, Algorithm, Effect, Erased, Kind, registry};
 use serde::Serialize;
 
 use crate::run::Happened;
+use changes::Says;
 
+mod changes;
 mod pages;
 mod tables;
 #[cfg(test)]
 mod tests;
+
+pub use changes::Change;
 
 /// A rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,6 +28,8 @@ pub struct Rule {
     pub text: String,
     /// Its cases, if it has any. They count from 1.
     pub parts: Vec<String>,
+    /// What the defect that is played changes in it.
+    pub changes: Vec<Change>,
 }
 
 /// The rule that a step ran.
@@ -86,10 +92,30 @@ pub(crate) struct Table {
     then: &'static [Then],
 }
 
+/// The rules of the algorithm of this name, and what this defect changes in them.
+pub(crate) fn with_defect(name: &str, defect: Option<&str>) -> Vec<Rule> {
+    let says = defect.map(|defect| changes::of(inner(name), defect)).unwrap_or_default();
+    let changed = |rule| {
+        let changes = says.iter().filter_map(|says| match says {
+            Says::Rule(number, change) if *number == rule => Some(change.clone()),
+            _ => None,
+        });
+        changes.collect()
+    };
+    let written = pages::rules(inner(name)).into_iter();
+    let rule = |pages::Written { number, title, text, parts }| Rule {
+        number,
+        title,
+        text,
+        parts,
+        changes: changed(number),
+    };
+    written.map(rule).collect()
+}
+
 /// The rules of the algorithm of this name.
 pub(crate) fn of(name: &str) -> Vec<Rule> {
-    let written = pages::rules(inner(name)).into_iter();
-    written.map(|pages::Written { number, title, text, parts }| Rule { number, title, text, parts }).collect()
+    with_defect(name, None)
 }
 
 /// The algorithm whose rules a node runs: for `partitioned(NAME)`, NAME.

@@ -45,8 +45,10 @@ fn pack(text: &str) -> String {
 
 /// Unpacks what [`pack`] has packed.
 fn unpack(packed: &str) -> Result<String, Refusal> {
-    let bad =
-        || Refusal::new(RefusalKind::Unreadable, "this is not a run that was shared: it cannot be unpacked");
+    let bad = || {
+        let why = "this is neither a trace file nor the link of a run; a link may have lost its end";
+        Refusal::new(RefusalKind::Unreadable, why)
+    };
     if packed.len() > LONGEST_LINK {
         return Err(Refusal::bounds("bytes in a link", packed.len(), LONGEST_LINK));
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::player::Shared;
+use ::player::limits::Limits;
 use axum::Router;
 use axum::http::Uri;
 use axum::middleware::from_fn;
@@ -50,7 +51,8 @@ pub async fn serve(listener: TcpListener, opened: Opened) {
         What::Run(run) => serde_json::to_string(&run).ok().map(|run| ("application/json", run)),
         What::Recording(text) => Some(("application/x-ndjson", text)),
     });
-    let router = router(Player::new(what.map(|(kind, text)| (kind, text.into()))), opened.first);
+    let player = Player::new(Limits::ALONE, what.map(|(kind, text)| (kind, text.into())));
+    let router = router(player, opened.first);
     let served = Served { router, answered: Arc::default() };
     let (mut connections, places) = (JoinSet::new(), Arc::new(Semaphore::new(MOST_CONNECTIONS)));
     loop {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use ::player::limits::Limits;
 use ::player::{CompareRequest, CurveRequest, FindProgress, FindRequest};
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -20,7 +21,7 @@ use tokio::time::timeout;
 
 use super::no::No;
 
-/// So many searches, comparisons and curves run at once: each takes all cores, and up to 2 GiB.
+/// So many searches, comparisons and curves run at once: each takes all cores, and a search the memory of the limits.
 pub(crate) const MOST_LONG: usize = 2;
 /// Progress is told this often at most.
 const PROGRESS: Duration = Duration::from_millis(100);
@@ -40,12 +41,7 @@ const BUSY: &str =
 pub(crate) struct Works {
     quick: Arc<Semaphore>,
     long: Arc<Semaphore>,
-}
-
-impl Default for Works {
-    fn default() -> Works {
-        Works { quick: Arc::new(Semaphore::new(cores())), long: Arc::new(Semaphore::new(MOST_LONG)) }
-    }
+    limits: Limits,
 }
 
 fn cores() -> usize {
@@ -116,6 +112,11 @@ struct Progress {
 }
 
 impl Works {
+    pub(crate) fn new(limits: Limits) -> Works {
+        let [quick, long] = [cores(), MOST_LONG].map(|places| Arc::new(Semaphore::new(places)));
+        Works { quick, long, limits }
+    }
+
     /// Does work that takes some milliseconds; waits until a core is free for it.
     pub(crate) async fn quick<T: Send + 'static>(
         &self,
@@ -151,6 +152,7 @@ impl Works {
 
     /// Looks for a way.
     pub(crate) async fn find(&self, request: FindRequest) -> Result<Response, No> {
+        let limits = self.limits;
         let begun = self.long(move |telling| {
             let (since, last) = (Instant::now(), AtomicU64::new(0));
             let watch = |found: FindProgress| {
@@ -163,7 +165,7 @@ impl Works {
                 }
                 telling.goes_on()
             };
-            end(::player::find(&request, cores(), &watch))
+            end(::player::find(&request, cores(), limits, &watch))
         })?;
         stream(begun).await
     }
@@ -172,7 +174,7 @@ impl Works {
     pub(crate) async fn compare(&self, request: CompareRequest) -> Result<Response, No> {
         let begun = self.long(move |telling| {
             let mut each = |entry| telling.tell(Telling::event("entry", &entry));
-            end(::player::compare(&request, &mut each))
+            end(::player::compare(&request, &mut each, &|| telling.goes_on()))
         })?;
         stream(begun).await
     }

@@ -376,6 +376,12 @@ async fn a_node_plays_only_if_it_is_told_to_and_for_those_who_may_read() {
     tokio::spawn(http_door::serve_with_player(doors.cluster.hosts[0].clone(), listener));
     let about = doors.exchange(0, "GET /player/about", &[], "").await;
     assert_eq!((&about.body["cluster"], &about.body["player"]), (&json!(true), &json!(true)), "{about:?}");
+    // Its memory is for locks: a search there gets less of it than one of `tokenwood play`, and says so.
+    let long = doors.exchange(0, "POST /player/find", &[], LONG).await;
+    let (name, stopped) = events(&long).pop().unwrap();
+    assert_eq!((name.as_str(), &stopped["why"]), ("done", &json!("memory")), "{stopped}");
+    let message = stopped["message"].as_str().unwrap();
+    assert!(message.contains("256 MiB") && message.contains("tokenwood play"), "{message}");
     let play = || doors.exchange(0, "POST /player/play", &[], r#"{"algorithm": "ra1"}"#);
     assert_eq!(play().await.status, 200);
     // A body that is larger than other requests have.

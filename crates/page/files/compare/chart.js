@@ -1,7 +1,7 @@
 // A chart of two lines, with its numbers as a table behind it. Form tells the lines apart as well: one is whole, one dashed.
 
 import { fill, h, s } from "../dom.js";
-import { figure } from "../words.js";
+import { count, figure } from "../words.js";
 
 const n = (value) => value.toFixed(1);
 const HEIGHT = 176;
@@ -15,6 +15,9 @@ function ticks(most) {
   const step = power * [1, 2, 2.5, 5, 10].find((it) => it * power >= raw * 0.999);
   return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, at) => at * step);
 }
+
+/** The numbers beside an axis are round: no zeros at their end. */
+const tick = (value) => (value < 1000 ? String(Number(value.toPrecision(3))) : count(value));
 
 /** Four digits: more than the eye needs, fewer than noise. */
 const exact = (value) => String(Number(value.toPrecision(Math.abs(value) < 9999 ? 4 : 9)));
@@ -34,7 +37,7 @@ export class Chart {
     this.watch.observe(this.element);
   }
 
-  /** {title, x: {words, log, least, most, ticks}, mark, dots, named, lines: two of {name, points: [[x, y, error]]}}. */
+  /** {title, x: {words, log, least, most, ticks}, mark (or one for each line), dots, named, lines: two of {name, points: [[x, y, error]]}}. */
   show(facts) {
     this.#facts = facts;
     this.#draw();
@@ -58,17 +61,19 @@ export class Chart {
     if (width < 60) return;
     const { least, most, log, ticks: along = [least, most] } = facts.x;
     const scale = log ? Math.log : (value) => value;
-    const x = (value) => LEFT + ((scale(value) - scale(least)) / (scale(most) - scale(least) || 1)) * (width - LEFT - RIGHT);
     const levels = ticks(Math.max(1e-9, ...facts.lines.flatMap(({ points }) => points.map(([, y, error]) => (y ?? 0) + (error ?? 0)))));
+    // Large numbers need more room beside the axis.
+    const left = Math.max(LEFT, 12 + 6.4 * Math.max(...levels.map((level) => tick(level).length)));
+    const x = (value) => left + ((scale(value) - scale(least)) / (scale(most) - scale(least) || 1)) * (width - left - RIGHT);
     const y = (value) => HEIGHT - BOTTOM - (Math.max(0, value) / levels.at(-1)) * (HEIGHT - TOP - BOTTOM);
-    const text = (value, at, height, anchor) => s("text", { x: n(at), y: n(height), "text-anchor": anchor }, figure(value));
+    const text = (value, at, height, anchor) => s("text", { x: n(at), y: n(height), "text-anchor": anchor }, tick(value));
     fill(
       this.svg,
-      levels.map((level) => [s("path", { class: "run-lane", d: `M${LEFT} ${n(y(level))}H${width - RIGHT}` }), text(level, LEFT - 7, y(level), "end")]),
+      levels.map((level) => [s("path", { class: "run-lane", d: `M${n(left)} ${n(y(level))}H${width - RIGHT}` }), text(level, left - 7, y(level), "end")]),
       along.map((value, index) => text(value, x(value), HEIGHT - 9, index === 0 ? "start" : index === along.length - 1 ? "end" : "middle")),
-      known(facts.mark) && facts.mark >= least && facts.mark <= most && s("path", { class: "mark", d: `M${n(x(facts.mark))} ${TOP}V${HEIGHT - BOTTOM}` }),
+      [facts.mark].flat().filter((mark) => known(mark) && mark >= least && mark <= most).map((mark, index, all) => s("path", { class: `mark ${all.length > 1 ? ["t0", "t3"][index] : ""}`, d: `M${n(x(mark))} ${TOP}V${HEIGHT - BOTTOM}` })),
       facts.lines.map(({ points }, index) => this.#line(points, facts.dots, index, x, y)),
-      facts.named === false ? [] : this.#names(facts.lines, x, y, width),
+      facts.named === false ? [] : this.#names(facts.lines, x, y, left, width),
     );
     const words = ({ name, points }) => {
       const all = points.filter(([, value]) => known(value));
@@ -97,7 +102,7 @@ export class Chart {
 
   /** Names stand where the lines are farthest apart: above them if there is room, else the lower one below; in a corner if that
    * is nowhere. */
-  #names([a, b], x, y, width) {
+  #names([a, b], x, y, left, width) {
     let best = null;
     a.points.forEach(([at, value], index) => {
       const other = b.points[index]?.[1];
@@ -106,8 +111,8 @@ export class Chart {
     if (!best) return [];
     const [at, ...values] = best;
     const apart = Math.abs(y(values[0]) - y(values[1]));
-    if (apart < 28) return [a, b].map(({ name }, index) => s("g", { class: index ? "t3 second" : "t0", transform: `translate(${LEFT + 8} ${TOP + 4 + 17 * index})` }, s("path", { class: "line", d: "M0 0H22" }), s("text", { class: "name", x: 28 }, name)));
-    const near = Math.max(LEFT + 4, Math.min(width - RIGHT - 4, x(at)));
+    if (apart < 28) return [a, b].map(({ name }, index) => s("g", { class: index ? "t3 second" : "t0", transform: `translate(${n(left + 8)} ${TOP + 4 + 17 * index})` }, s("path", { class: "line", d: "M0 0H22" }), s("text", { class: "name", x: 28 }, name)));
+    const near = Math.max(left + 4, Math.min(width - RIGHT - 4, x(at)));
     return [a, b].map(({ name }, index) => {
       const place = y(values[index]);
       const above = apart > 44 || values[index] > values[1 - index];

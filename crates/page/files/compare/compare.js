@@ -5,18 +5,19 @@ import { icon } from "../draw/icons.js";
 import { sentence, wrong } from "../live/states.js";
 import { server } from "../play/source.js";
 import { address, replace } from "../router.js";
-import { count } from "../words.js";
+import { count, many } from "../words.js";
 import { Chart } from "./chart.js";
 import { Curves } from "./curves.js";
 import { Half } from "./half.js";
-import { SLIDERS, controls, load, readState, setting } from "./load.js";
+import { FIELDS, SLIDERS, controls, fieldsOf, load, readState, setting } from "./load.js";
 import { Compared } from "./run.js";
 import { versus } from "./versus.js";
 
-const ENTRIES = 60;
 const SIDES = ["a", "b"];
 /** While one drags, the last setting alone is run. */
 const PAUSE = 150;
+/** Entries that come in are drawn this often at most. */
+const SOON = 60;
 const KEYS = { Space: ["play, pause", "toggle"], ArrowRight: ["next entry", "next"], ArrowLeft: ["entry before", "back"], Home: ["first entry", "first"], End: ["last entry", "end"], T: ["charts as tables", "asTable"] };
 
 export function compareView(root, parameters) {
@@ -51,15 +52,18 @@ class Comparison {
     this.run = { messages: new Chart("Messages so far", "by entry"), waits: new Chart("Wait of each entry", "in simulated time"), inside: new Chart("Inside over time", "mean of each 30th of the run") };
     this.charts = [...Object.values(this.run), ...this.curves.charts];
     this.whole = h("div", {});
+    this.number = h("p", { class: "quiet" });
     this.trouble = h("p", { class: "wrong compare-trouble", role: "alert" });
-    this.share = h("button", { class: "button", onclick: () => this.#share() }, icon("copy", 14), h("span", {}, "Copy link"));
+    this.differs = h("p", { class: "amber compare-trouble", role: "status" });
+    this.share = h("button", { class: "button small", onclick: () => this.#share() }, icon("copy", 14), h("span", {}, "Copy link"));
     this.table = h("button", { class: "button small", "aria-pressed": false, onclick: () => this.asTable() }, "As tables");
     // On small screens one side at a time is shown.
     this.switches = SIDES.map((side) => h("button", { class: "chip", onclick: () => this.#side(side) }));
     this.element = h(
       "div",
       { class: "view compare" },
-      h("div", { class: "load" }, h("div", { class: "load-title" }, h("h1", {}, "The same load"), h("p", { class: "quiet" }, "two algorithms, one load")), controls(state, (key, value) => this.#change(key, value)), this.share),
+      h("div", { class: "load" }, h("div", { class: "load-title" }, h("h1", {}, "The same load"), this.share), controls(state, (key, value) => this.#change(key, value))),
+      this.differs,
       this.trouble,
       h("div", { class: "chips side-switch", role: "group", "aria-label": "Which run" }, this.switches),
       this.halves.map((half) => half.element),
@@ -67,7 +71,7 @@ class Comparison {
       h("div", { class: "row-title" }, h("h2", {}, "This run"), this.table),
       Object.values(this.run).map((chart) => chart.element),
       this.curves.bar,
-      h("section", { class: "panel versus-panel", "aria-label": "Both runs as a whole" }, h("div", { class: "bar" }, h("h2", {}, "Both runs as a whole"), h("p", { class: "quiet" }, `${ENTRIES} entries`)), this.whole),
+      h("section", { class: "panel versus-panel", "aria-label": "Both runs as a whole" }, h("div", { class: "bar" }, h("h2", {}, "Both runs as a whole"), this.number), this.whole),
       this.curves.charts.map((chart) => chart.element),
     );
     root.append(this.element);
@@ -86,7 +90,7 @@ class Comparison {
     const button = (name, words, act) => h("button", { class: "round", "aria-label": words, title: words, onclick: act }, icon(name, 18));
     this.playButton = h("button", { class: "play", onclick: () => this.toggle() });
     this.where = h("span", { class: "where-now" });
-    this.scrub = h("input", { type: "range", class: "scrub", min: 1, max: ENTRIES, value: 1, "aria-label": "Entry", oninput: () => this.#go(Number(this.scrub.value)) });
+    this.scrub = h("input", { type: "range", class: "scrub", min: 1, max: 1, value: 1, "aria-label": "Entry", oninput: () => this.#go(Number(this.scrub.value)) });
     const speed = h("select", { "aria-label": "Speed", onchange: () => {
       this.#speed = Number(speed.value);
       if (this.#timer) this.#play();
@@ -99,6 +103,13 @@ class Comparison {
       this.halves[index].describe(this.catalogue.get(this.state[side]));
       say(this.switches[index], this.state[side]);
     });
+    // Only some algorithms serve several clients of a node: more clients ask more often.
+    const { a, b, clients } = this.state;
+    const several = (name) => Boolean(this.catalogue.get(name)?.many_clients);
+    const [one, more] = several(a) ? [b, a] : [a, b];
+    say(this.differs, clients > 1 && several(a) !== several(b) ? `${one} has one client a node, and ${more} ${clients}: their loads differ.` : "");
+    // What neither algorithm has would change nothing.
+    for (const { key, of } of [...SLIDERS, ...FIELDS]) if (of) this.element.querySelector(`[data-field="${key}"]`).hidden = !SIDES.some((side) => of(this.catalogue.get(this.state[side]), this.state[side]));
   }
 
   #change(key, value) {
@@ -119,7 +130,7 @@ class Comparison {
   #remember() {
     const { a, b, delay, seed, over } = this.state;
     const query = Object.fromEntries(SLIDERS.map(({ key }) => [key, String(this.state[key])]));
-    replace(address(`compare/${encodeURIComponent(a)}/${encodeURIComponent(b)}`, { ...query, delay: delay === "constant" ? "" : delay, seed: String(seed), at: String(this.#at), over: over === "rate" ? "" : over, y: this.curves.y }));
+    replace(address(`compare/${encodeURIComponent(a)}/${encodeURIComponent(b)}`, { ...query, ...fieldsOf(this.state), delay: delay === "constant" ? "" : delay, seed: String(seed), at: String(this.#at), over: over === "rate" ? "" : over, y: this.curves.y }));
   }
 
   /** Runs both anew. What was shown stays until the first entry of the new runs. */
@@ -128,21 +139,26 @@ class Comparison {
     this.curves.leave();
     const { signal } = (this.#stop = new AbortController());
     const { state } = this;
-    const compared = new Compared({ a: setting(state.a, state, this.catalogue), b: setting(state.b, state, this.catalogue), load: { ...load(state), entries: ENTRIES }, seed: state.seed });
-    const wanted = plays ? 1 : state.at ?? ENTRIES;
+    const compared = new Compared({ a: setting(state.a, state, this.catalogue), b: setting(state.b, state, this.catalogue), load: { ...load(state), entries: state.entries }, seed: state.seed });
+    const aim = () => state.at ?? state.entries;
+    let drawn = 0;
     try {
       await compared.ask(signal, () => {
         const first = this.#compared !== compared;
         this.#compared = compared;
         say(this.trouble, "");
         this.scrub.max = String(Math.max(1, compared.entries.length));
-        if (first || !this.#timer) this.#show(wanted);
+        if (first || (!this.#timer && performance.now() > drawn + SOON)) {
+          this.#show(first && plays ? 1 : aim());
+          drawn = performance.now();
+        }
         if (first && plays) this.#play();
       });
       if (signal.aborted) return;
       for (const half of this.halves) half.finish(compared);
       fill(this.whole, versus(compared.done));
-      this.#show(this.#at);
+      say(this.number, many(compared.entries.length, "entry", "entries"));
+      this.#show(this.#timer ? this.#at : aim());
     } catch (error) {
       if (signal.aborted) return;
       this.#pause();
@@ -155,7 +171,7 @@ class Comparison {
     const compared = this.#compared;
     if (!compared?.entries.length) return;
     this.#at = Math.max(1, Math.min(at, compared.entries.length));
-    const total = compared.done ? compared.entries.length : ENTRIES;
+    const total = compared.done ? compared.entries.length : compared.request.load.entries;
     for (const half of this.halves) half.update(compared, this.#at);
     this.scrub.value = String(this.#at);
     this.scrub.setAttribute("aria-valuetext", `entry ${this.#at} of ${total}`);
@@ -165,9 +181,9 @@ class Comparison {
     const x = { words: "entry", least: 1, most: Math.max(2, entries.length) };
     this.run.messages.show({ title: "Messages so far, by entry", x, mark: this.#at, lines: lines((side) => entries.map((it) => [it.entry, it[side].counts.messages])) });
     if (!sides) return;
-    this.run.waits.show({ title: "Wait of each entry", x, mark: this.#at, named: false, dots: true, lines: lines((side) => entries.map((it, index) => [it.entry, sides[side].waits[index] ?? null])) });
+    this.run.waits.show({ title: "Wait of each entry", x, mark: this.#at, named: false, dots: entries.length <= 150, lines: lines((side) => entries.map((it, index) => [it.entry, sides[side].waits[index] ?? null])) });
     const most = Math.max(...SIDES.map((side) => done[side].times.at(-1) ?? 1));
-    this.run.inside.show({ title: "Inside over time", x: { words: "time", least: 0, most }, mark: entries[this.#at - 1].a.time, named: false, lines: lines((side) => sides[side].inside) });
+    this.run.inside.show({ title: "Inside over time", x: { words: "time", least: 0, most }, mark: SIDES.map((side) => entries[this.#at - 1][side].time), named: false, lines: lines((side) => sides[side].inside) });
   }
 
   next = () => this.#go(this.#at + 1);

@@ -48,7 +48,7 @@ export class Curves {
     const over = h("select", { id: "over", onchange: () => changed("over", over.value) }, SLIDERS.map(({ key, words }) => h("option", { value: key, selected: key === state.over }, words)));
     this.progress = h("p", { class: "quiet progress", role: "status" });
     this.wrong = h("p", { class: "wrong", role: "alert" });
-    this.bar = h("div", { class: "row-title" }, h("h2", {}, "Curves, by the simulator"), h("label", { for: "over", class: "quiet" }, "over"), over, this.progress, this.wrong);
+    this.bar = h("div", { class: "row-title" }, h("h2", {}, "The whole runs, and curves by the simulator"), h("label", { for: "over", class: "quiet" }, "over"), over, this.progress, this.wrong);
   }
 
   /** The measures as an address has them; nothing if they are the usual ones. */

@@ -34,6 +34,8 @@ export class Half {
   describe(entry) {
     say(this.about, entry?.title ?? "");
     this.entry = entry;
+    // Without tokens and groups, colours are free: a run has that of its lines in the charts.
+    this.element.classList.toggle("one-tone", entry?.tokens === "none" && entry.kind !== "group-mutex");
   }
 
   /** Shows the state at an entry, from 1. */
@@ -55,6 +57,7 @@ export class Half {
     this.#shown = run;
     this.strip.show(run);
     this.play.disabled = run.steps.length > MOST_STEPS;
+    this.play.title = this.play.disabled ? `The run has ${count(run.steps.length)} steps; the player takes ${count(MOST_STEPS)}` : "";
     say(this.wrong, run.violated ? `Step ${count(run.violated.at)} violates ${run.violated.property}: ${run.violated.detail}.` : "");
   }
 

@@ -6,13 +6,23 @@ const tidy = (value) => String(Number(value.toPrecision(2)));
 const log = (low, high, most) => ({ most, of: (at) => Number((low * (high / low) ** (at / most)).toPrecision(2)), at: (value) => Math.round((Math.log(value / low) / Math.log(high / low)) * most) });
 const linear = (low, high, step) => ({ most: Math.round((high - low) / step), of: (at) => Number((low + at * step).toFixed(2)), at: (value) => Math.round((value - low) / step) });
 
-/** What a slider sets: its key in addresses, its words, its scale, and the values of a curve over it. */
+/** An algorithm with one token, and one with groups, takes no k. */
+const takesTokens = (entry, name) => name.startsWith("partitioned(") || entry?.kind === "k-mutex";
+
+/** What a slider sets: its key in addresses, its words, its scale, the values of a curve over it, and which algorithms have it. */
 export const SLIDERS = [
   { key: "n", words: "nodes n", start: 9, scale: linear(2, 30, 1), curve: [2, 4, 6, 9, 12, 15, 20, 25, 30] },
-  { key: "k", words: "tokens k", start: 3, scale: linear(1, 10, 1), curve: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
+  { key: "k", words: "tokens k", start: 3, scale: linear(1, 10, 1), curve: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], of: takesTokens },
   { key: "rate", words: "rate λ", start: 0.2, scale: log(0.01, 2, 46), curve: [0.01, 0.016, 0.025, 0.04, 0.063, 0.1, 0.16, 0.25, 0.4, 0.63, 1], log: true },
   { key: "cs", words: "section E", start: 2, scale: linear(0.1, 10, 0.1), curve: [0.1, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10] },
   { key: "transit", words: "delay Tt", start: 0.8, scale: linear(0, 5, 0.1), curve: [0, 0.2, 0.4, 0.8, 1.2, 1.6, 2, 2.5, 3, 4, 5] },
+];
+
+/** What a field sets: its key in addresses, its words, its bounds, and which algorithms have it. */
+export const FIELDS = [
+  { key: "entries", words: "entries", least: 10, most: 500, start: 60 },
+  { key: "groups", words: "groups", least: 2, most: 16, start: 2, of: (entry) => entry?.kind === "group-mutex" },
+  { key: "clients", words: "clients a node", least: 1, most: 16, start: 1, of: (entry) => entry?.many_clients },
 ];
 
 const SHAPES = ["constant", "uniform", "exponential", "heavy-tailed"];
@@ -26,18 +36,26 @@ export function readState({ match, query }) {
   }
   const among = (key, all) => (all.includes(query.get(key)) ? query.get(key) : null);
   const whole = (key) => (/^\d{1,9}$/.test(query.get(key) ?? "") ? Number(query.get(key)) : null);
+  for (const { key, least, most, start } of FIELDS) {
+    const value = whole(key);
+    state[key] = value >= least && value <= most ? value : start;
+  }
   return Object.assign(state, { delay: among("delay", SHAPES) ?? "constant", seed: whole("seed") ?? 7, at: whole("at"), over: among("over", SLIDERS.map(({ key }) => key)) ?? "rate", y: (query.get("y") ?? "").split(",") });
 }
 
-/** The setting of one side. An algorithm with one token, and one with groups, takes no k. */
+/** The setting of one side: what its algorithm has. */
 export function setting(algorithm, state, catalogue) {
-  const many = algorithm.startsWith("partitioned(") || catalogue.get(algorithm)?.kind === "k-mutex";
-  return { algorithm, nodes: state.n, clients: 1, ...(many && { tokens: state.k }) };
+  const entry = catalogue.get(algorithm);
+  const own = FIELDS.filter(({ of }) => of?.(entry)).map(({ key }) => [key, state[key]]);
+  return { algorithm, nodes: state.n, clients: 1, ...(takesTokens(entry, algorithm) && { tokens: state.k }), ...Object.fromEntries(own) };
 }
+
+/** The fields as an address has them: what is not usual. */
+export const fieldsOf = (state) => Object.fromEntries(FIELDS.map(({ key, start }) => [key, state[key] === start ? "" : String(state[key])]));
 
 export const load = ({ rate, cs, transit, delay }) => ({ rate, cs, transit, delay });
 
-/** Sliders, the shape of delays and the seed. `changed(key, value)` is called while one drags. */
+/** Sliders, the shape of delays and fields. `changed(key, value)` is called while one drags. */
 export function controls(state, changed) {
   const sliders = SLIDERS.map(({ key, words, scale }) => {
     const id = `load-${key}`;
@@ -48,12 +66,15 @@ export function controls(state, changed) {
       input.setAttribute("aria-valuetext", tidy(value));
       changed(key, value);
     } });
-    return h("div", { class: "slider" }, h("label", { for: id }, words), shown, input);
+    return h("div", { class: "slider", "data-field": key }, h("label", { for: id }, words), shown, input);
   });
   const shape = h("select", { onchange: () => changed("delay", shape.value) }, SHAPES.map((name) => h("option", { selected: name === state.delay }, name)));
-  const seed = h("input", { id: "load-seed", type: "number", min: 0, max: 999999999, value: state.seed, onchange: () => {
-    seed.value = Math.max(0, Math.min(999999999, Math.round(Number(seed.value) || 0)));
-    changed("seed", Number(seed.value));
-  } });
-  return [sliders, h("label", {}, "delays", shape), h("label", {}, "seed", seed)];
+  const fields = [...FIELDS, { key: "seed", words: "seed", least: 0, most: 999999999 }].map(({ key, words, least, most }) => {
+    const input = h("input", { id: `load-${key}`, type: "number", min: least, max: most, value: state[key], onchange: () => {
+      input.value = Math.max(least, Math.min(most, Math.round(Number(input.value) || 0)));
+      changed(key, Number(input.value));
+    } });
+    return h("label", { "data-field": key }, words, input);
+  });
+  return [sliders, h("div", { class: "fields" }, h("label", {}, "delays", shape), fields)];
 }

@@ -4,6 +4,7 @@ import { fill, h, say } from "../dom.js";
 import { icon } from "../draw/icons.js";
 import { sentence, wrong } from "../live/states.js";
 import { playAddress } from "../play-address.js";
+import { changedRules } from "../play/printed.js";
 import { server } from "../play/source.js";
 import { address, go } from "../router.js";
 import { count, many } from "../words.js";
@@ -60,8 +61,8 @@ function show(root, all, index, signal) {
     "div",
     { class: "view exhibit" },
     h("div", { class: "strip-top" }, h("h1", {}, h("a", { class: "up", href: address("gallery") }, "Gallery"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), exhibit.defect), leadsTag(exhibit), h("div", { class: "acts" }, near(-1, "Previous"), near(1, "Next"))),
-    panel("what", mutant ? "The defect" : "What is printed", `${exhibit.algorithm}, ${exhibit.where}`, sides(exhibit), h("div", { class: "leads-to" }, h("h3", {}, "What it leads to"), verdict, difference), h("div", { class: "ways" }, way("main", () => watchIt(exhibit), icon("play", 14), dearer ? "Watch it" : "Watch it fail"), way("", see, "See it right"), trouble), h("p", { class: "quiet" }, TEXTS[group(exhibit)])),
-    panel("drawn", shortest ? "The shortest run" : "A run", `${many(steps.length, "step")}${shortest ? "; no run with fewer shows it" : ""} · ${size}`, picture(exhibit, { width: innerWidth < 700 ? 380 : 760, height: Math.min(330, 90 + 38 * Math.min(setting.nodes, 8)), steps }), told),
+    panel("what", mutant ? "The defect" : "What is printed", `${exhibit.algorithm}, ${exhibit.where}`, sides(exhibit), exhibit.rules.length > 0 && h("div", { class: "in-rules" }, h("h3", {}, `In the rules of ${exhibit.algorithm}`), changedRules(exhibit.rules, true)), h("div", { class: "leads-to" }, h("h3", {}, "What it leads to"), verdict, difference), h("div", { class: "ways" }, way("main", () => watchIt(exhibit), icon("play", 14), dearer ? "Watch it" : "Watch it fail"), way("", see, "See it right"), trouble), h("p", { class: "quiet" }, TEXTS[group(exhibit)])),
+    panel("drawn", shortest ? "The shortest run" : "A run", `${many(steps.length, "step")}${shortest ? "; no run with fewer shows it" : ""} · ${size}`, picture(exhibit, { width: innerWidth < 700 ? 380 : innerWidth < 1100 ? innerWidth - 60 : Math.round((innerWidth - 100) * 0.61), height: Math.min(330, 90 + 38 * Math.min(setting.nodes, 8)), steps }), told),
   ));
   const from = Math.max(1, steps.length - TOLD + 1);
   server.play({ ...setting, steps, want: [[from, steps.length]] }, signal).then(({ states, violated }) => {

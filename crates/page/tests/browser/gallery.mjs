@@ -68,6 +68,10 @@ test("an exhibit fails at its last step, and is right without its defect", { tim
   await page.getByText("2 inside, 1 allowed").first().waitFor();
   await until("the steps are told", async () => (await page.locator(".told li").count()) === 4);
   await page.getByText("By the right rule the run is the same up to step 3").waitFor();
+  // The words that fail are struck in their rule, and said to a screen reader as well.
+  const struck = await page.locator(".struck").first().textContent();
+  assert.ok(struck.startsWith("Rule 1 Enter. With a token:  wrong: enter  right: set holding, enter ."), struck);
+  assert.match(await page.locator(".struck del").textContent(), /enter$/);
   await fine();
   await page.getByRole("button", { name: "Watch it fail" }).click();
   await page.waitForURL(/\/ui\/play\/bulgannawar-vaidya\?.*defect=holding-not-set.*at=0#r=/);
@@ -80,6 +84,8 @@ test("an exhibit fails at its last step, and is right without its defect", { tim
   await page.getByText(`of ${steps.length}`, { exact: true }).waitFor();
   await page.keyboard.press("End");
   await page.getByText("This violates at-most-k-inside").first().waitFor();
+  assert.match(await text(".printed .struck"), /With a token/);
+  assert.match(await page.locator(".printed .struck del").textContent(), /enter$/);
   await page.goBack();
   await page.getByRole("button", { name: "See it right" }).click();
   await page.waitForURL(/\/ui\/play\/bulgannawar-vaidya\?.*at=3#r=/);
@@ -87,6 +93,17 @@ test("an exhibit fails at its last step, and is right without its defect", { tim
 
   await open("/ui/gallery/bulgannawar-vaidya/no-such-defect");
   await page.getByText("There is no such error").waitFor();
+});
+
+test("every story begins with its preface", { timeout: LONG }, async () => {
+  const stories = await (await ask("/player/stories")).json();
+  for (const { name, preface, captions } of stories) {
+    await open(`/ui/story/${name}`);
+    await page.locator(".caption-text:not(:empty)").waitFor();
+    assert.ok((await text(".caption-text")).startsWith(preface), name);
+    await page.getByRole("button", { name: "Go on" }).click();
+    await until("the first caption is there", async () => (await text(".caption-text")) === captions.find(({ at }) => at > 0).text);
+  }
 });
 
 test("two algorithms run side by side, and count", { timeout: 2 * LONG }, async () => {
@@ -116,7 +133,32 @@ test("two algorithms run side by side, and count", { timeout: 2 * LONG }, async 
   await fine();
 });
 
+test("the load has entries, groups and clients, and the address as well", { timeout: 2 * LONG }, async () => {
+  await open("/ui/compare/drs-gme/rooms?n=4&entries=30&groups=3&clients=2&at=20");
+  await page.locator(".versus").waitFor();
+  assert.match(await text(".where-now"), /Entry 20 of 30/);
+  assert.ok(await page.locator("#load-k").isHidden(), "neither has tokens to choose");
+  assert.equal(await page.locator("#load-groups").inputValue(), "3");
+  assert.equal(await page.locator("#load-clients").inputValue(), "2");
+  await page.getByText("drs-gme has one client a node, and rooms 2: their loads differ.").waitFor();
+  const asked = page.waitForRequest((request) => request.url().endsWith("/player/compare"));
+  await page.locator("#load-entries").fill("9999");
+  await page.locator("#load-entries").press("Enter");
+  const { a, b, load } = (await asked).postDataJSON();
+  assert.deepEqual([a.groups, a.clients, b.groups, b.clients, load.entries], [3, 1, 3, 2, 500], "at most 500, and clients only where there can be several");
+  await until("all entries are there", async () => /of 500/.test(await text(".where-now")));
+  await until("the address has it", () => /entries=500/.test(page.url()) && /groups=3/.test(page.url()) && /clients=2/.test(page.url()));
+  await fine();
+  // What is out of bounds is as if it were left out; what neither algorithm has is not offered.
+  await open("/ui/compare/bulgannawar-vaidya/raymond-k?entries=7&groups=99&at=1");
+  await page.locator(".versus").waitFor();
+  assert.match(await text(".where-now"), /of 60/);
+  assert.equal(await page.getByText("their loads differ").count(), 0);
+  assert.ok((await page.locator("#load-groups").isHidden()) && (await page.locator("#load-clients").isHidden()));
+});
+
 test("curves are the simulator's, and follow the sliders", { timeout: 3 * LONG }, async () => {
+  await open("/ui/compare/bulgannawar-vaidya/raymond-k?n=9&k=3&rate=0.2&cs=2&seed=7&at=42");
   const complete = () => until("the curves are complete", async () => /standard error/.test(await text(".progress")), 2 * LONG);
   await complete();
   assert.equal(await page.locator(".chart-panel path.band").count(), 10);

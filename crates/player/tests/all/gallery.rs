@@ -66,6 +66,15 @@ fn the_gallery_has_the_runs_of_the_errata() {
 }
 
 #[test]
+fn an_error_that_no_text_makes_is_a_mutant() {
+    for exhibit in gallery().unwrap() {
+        let usual = exhibit.place.starts_with("textbook form") || exhibit.place.ends_with("(an assumption)");
+        let known = exhibit.text.is_some() || usual;
+        assert!(known != exhibit.mutant, "{} {}: {}", exhibit.algorithm, exhibit.defect, exhibit.place);
+    }
+}
+
+#[test]
 fn every_exhibit_ends_in_what_it_leads_to() {
     let exhibits = gallery().unwrap();
     let defects: usize = registry::ALL.iter().map(|info| info.defects.len()).sum();

@@ -150,9 +150,9 @@ fn a_search_is_bounded() {
     let goal = Goal::Waiting { count: 2 };
     let request = FindRequest { setting, steps: Vec::new(), at: None, goal, may: May::default() };
     let go_on = |_| std::ops::ControlFlow::Continue(());
-    assert_eq!(find(&request, 1, &go_on).unwrap_err().kind, RefusalKind::Setting);
+    assert_eq!(find(&request, 1, limits::Limits::ALONE, &go_on).unwrap_err().kind, RefusalKind::Setting);
     let many = FindRequest { may: May { requests: 1_000, ..May::default() }, ..request.clone() };
-    assert!(find(&many, 1, &go_on).is_err());
+    assert!(find(&many, 1, limits::Limits::ALONE, &go_on).is_err());
     let beyond = FindRequest { at: Some(1), ..request };
-    assert_eq!(find(&beyond, 1, &go_on).unwrap_err().fits, Some(0));
+    assert_eq!(find(&beyond, 1, limits::Limits::ALONE, &go_on).unwrap_err().fits, Some(0));
 }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use player::limits::Limits;
 use player::{catalogue, compare, curve, find, gallery, open, play, share, stories};
 use serde_json::{Value, json};
 
@@ -54,13 +55,17 @@ fn answer(section: &str, request: Value) -> Value {
     let mut answer = match section {
         "play" | "refusals" => say(play(&read(request))),
         "autorun" => say(player::autorun(&read(request))),
-        "find" => say(find(&read(request), 1, &|_| ControlFlow::Continue(()))),
+        "find" => say(find(&read(request), 1, Limits::ALONE, &|_| ControlFlow::Continue(()))),
         "compare" => {
             let mut first = None;
-            let done = compare(&read(request), &mut |entry| {
-                first.get_or_insert(entry);
-                ControlFlow::Continue(())
-            });
+            let done = compare(
+                &read(request),
+                &mut |entry| {
+                    first.get_or_insert(entry);
+                    ControlFlow::Continue(())
+                },
+                &|| ControlFlow::Continue(()),
+            );
             json!({ "entry": first, "done": say(done) })
         }
         "curve" => say(curve(&read(request), &|| ControlFlow::Continue(()))),

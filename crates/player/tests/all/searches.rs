@@ -1,8 +1,10 @@
 //! The shortest way to a state, two algorithms under one load, and curves.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use player::limits::Limits;
 use player::{
     CompareRequest, CurveRequest, FindAnswer, FindRequest, Goal, Load, May, NodeIs, Setting, Value, compare,
     curve, find,
@@ -11,7 +13,8 @@ use player::{
 use crate::runs::states;
 
 fn search(request: &FindRequest) -> FindAnswer {
-    find(request, 1, &|_| ControlFlow::Continue(())).unwrap_or_else(|refusal| panic!("{refusal}"))
+    find(request, 1, Limits::ALONE, &|_| ControlFlow::Continue(()))
+        .unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
 fn found(answer: FindAnswer) -> Vec<String> {
@@ -86,7 +89,7 @@ fn a_lost_token_is_found_where_messages_are_lost() {
     let steps = found(search(&FindRequest { may, ..request(&setting, Goal::TokenLost) }));
     assert!(steps.last().unwrap().starts_with("lose"), "{steps:?}");
     let tokenless = request(&small("lamport", 2), Goal::TokenLost);
-    assert!(find(&tokenless, 1, &|_| ControlFlow::Continue(())).is_err());
+    assert!(find(&tokenless, 1, Limits::ALONE, &|_| ControlFlow::Continue(())).is_err());
 }
 
 #[test]
@@ -98,13 +101,29 @@ fn a_search_can_be_followed_and_stopped() {
     let stop = |progress: player::FindProgress| {
         if progress.states > 2_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let answer = find(&wanted, 1, &stop).unwrap();
+    let answer = find(&wanted, 1, Limits::ALONE, &stop).unwrap();
     assert!(
         matches!(answer, FindAnswer::Stopped { why: "interrupt", states, .. } if states > 2_000),
         "{answer:?}"
     );
     let bounded = FindRequest { may: May { states: Some(500), ..wanted.may.clone() }, ..wanted };
     assert!(matches!(search(&bounded), FindAnswer::Stopped { why: "states", .. }));
+}
+
+#[test]
+fn a_search_that_has_used_up_its_memory_says_what_to_do() {
+    let wanted = FindRequest {
+        may: May { requests: 3, ..May::default() },
+        ..request(&small("bulgannawar-vaidya", 4), Goal::Violation { property: None })
+    };
+    // The bounds of both places, with less memory: a search that fills it would take long.
+    for limits in [Limits::ALONE, Limits::AT_NODE] {
+        let little = Limits { search_bytes: 1 << 20, ..limits };
+        let answer = find(&wanted, 1, little, &|_| ControlFlow::Continue(())).unwrap();
+        let FindAnswer::Stopped { why: "memory", message, .. } = answer else { panic!("{answer:?}") };
+        assert!(message.contains("1 MiB") && message.contains("tokenwood check"), "{message}");
+        assert_eq!(message.contains("tokenwood play"), limits == Limits::AT_NODE, "{message}");
+    }
 }
 
 fn load(entries: f64) -> Load {
@@ -117,11 +136,12 @@ fn two_algorithms_are_compared_entry_by_entry() {
     let request =
         CompareRequest { a: side("bulgannawar-vaidya"), b: side("raymond-k"), load: load(30.0), seed: 7 };
     let mut entries = Vec::new();
-    let answer = compare(&request, &mut |entry| {
+    let always = || ControlFlow::Continue(());
+    let mut keep = |entry| {
         entries.push(entry);
         ControlFlow::Continue(())
-    })
-    .unwrap();
+    };
+    let answer = compare(&request, &mut keep, &always).unwrap().unwrap();
     assert!(entries.len() >= 30);
     for (number, entry) in (1..).zip(&entries) {
         assert_eq!((entry.entry, entry.a.counts.entries, entry.b.counts.entries), (number, number, number));
@@ -137,18 +157,56 @@ fn two_algorithms_are_compared_entry_by_entry() {
         few += 1;
         if few == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    compare(&request, &mut { stop }).unwrap();
+    assert!(compare(&request, &mut { stop }, &always).unwrap().is_none());
     assert_eq!(few, 3);
     // A defect that never ends is not compared for ever.
     let endless =
         Setting { defect: Some("nobody-is-told".to_string()), nodes: Some(20), ..Setting::of("lacbt") };
     let endless = CompareRequest { a: endless.clone(), b: endless, ..request.clone() };
-    let _ = compare(&endless, &mut |_| ControlFlow::Continue(()));
+    let _ = compare(&endless, &mut |_| ControlFlow::Continue(()), &always);
     let wrong = CompareRequest {
         load: Load(BTreeMap::from([("latencies".to_string(), Value::Number(1.0))])),
         ..request
     };
-    assert!(compare(&wrong, &mut |_| ControlFlow::Continue(())).is_err());
+    assert!(compare(&wrong, &mut |_| ControlFlow::Continue(()), &always).is_err());
+}
+
+#[test]
+fn two_runs_are_in_step_where_one_step_lets_several_clients_in() {
+    let side = |name: &str| Setting { nodes: Some(6), clients: Some(3), ..Setting::of(name) };
+    let a = Setting { clients: None, ..side("drs-gme") };
+    let request = CompareRequest { a, b: side("rooms"), load: load(60.0), seed: 7 };
+    let mut numbers = Vec::new();
+    let mut each = |entry: player::CompareEntry| {
+        numbers.push((entry.entry, entry.a.counts.entries, entry.b.counts.entries));
+        ControlFlow::Continue(())
+    };
+    compare(&request, &mut each, &|| ControlFlow::Continue(())).unwrap().unwrap();
+    assert!(numbers.iter().map(|numbers| numbers.0).eq(1..=60), "{numbers:?}");
+    assert!(numbers.iter().any(|&(entry, _, b)| b > entry), "no step lets several in: {numbers:?}");
+    assert!(numbers.iter().all(|&(entry, a, b)| a >= entry && b >= entry && a.max(b) < entry + 6));
+}
+
+#[test]
+fn a_comparison_ends_between_two_entries_when_it_is_told_to() {
+    // The root changes places for ever, so the simulation itself is long.
+    let endless =
+        Setting { defect: Some("swap-loop-forever".to_string()), nodes: Some(20), ..Setting::of("lacbt") };
+    let side = Setting { nodes: Some(60), ..Setting::of("lamport") };
+    for (a, looks) in [(&endless, 1), (&side, 1), (&side, 40)] {
+        let request = CompareRequest { a: a.clone(), b: side.clone(), load: load(200.0), seed: 7 };
+        let (mut told, looked) = (0, Cell::new(0));
+        let watch = || {
+            looked.set(looked.get() + 1);
+            if looked.get() >= looks { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let mut each = |_| {
+            told += 1;
+            ControlFlow::Continue(())
+        };
+        assert!(compare(&request, &mut each, &watch).unwrap().is_none());
+        assert_eq!((told, looked.get()), (0, looks), "it ends at once, before its first entry is told");
+    }
 }
 
 #[test]
