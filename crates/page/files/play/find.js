@@ -8,7 +8,6 @@ import { count, many } from "../words.js";
 /** What may happen on the way, and how often if the reader says nothing. */
 const MAY = [["requests", "requests of each node", 1], ["losses", "messages lost", 0], ["duplicates", "messages doubled", 0], ["crashes", "crashes", 0]];
 const COUNTED = { waiting: "so many clients wait", inside: "so many clients are inside", queue: "a queue is so long" };
-const STOPPED = { states: "Not found: the search has reached its bound of states.", memory: "Not found: the search has used up its memory.", interrupt: "Stopped." };
 
 /** All goals: [where they stand, words, goal]. */
 function goals({ notes = [], properties = [], tokens } = {}) {
@@ -89,7 +88,7 @@ export function findView(run, tell = () => {}) {
     const words = {
       found: "This state is one already.",
       exhausted: `There is no way: all that can happen was tried. With more requests${wanted.is === "violation" ? ", losses or crashes" : ""} there may be one.`,
-      stopped: `${STOPPED[answer.why] ?? "The server hung up."}${answer.why === "interrupt" ? "" : " Fewer nodes or requests make it smaller."}`,
+      stopped: answer.why === "interrupt" ? "Stopped." : answer.message ? `Not found: ${answer.message}. Fewer nodes or requests make it smaller.` : "The server hung up.",
       refused: answer.message,
     }[answer.result];
     fill(told, h("p", { class: answer.result === "refused" && "wrong" }, words, answer.result !== "refused" && ` ${many(seen.states, "state")} explored, up to ${many(seen.depth, "step")} deep.`));

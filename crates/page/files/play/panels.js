@@ -7,6 +7,7 @@ import { colour, slice } from "../draw/marks.js";
 import { count, many } from "../words.js";
 import { firstAct, messageActs, messageMenu, nodeButtons, toMessage } from "./acts.js";
 import { numbered, tone, wrong } from "./looks.js";
+import { struck } from "./printed.js";
 
 const panel = (name, title, ...children) => h("section", { class: `panel ${name}`, "aria-labelledby": `${name}-title` }, h("div", { class: "bar" }, h("h2", { id: `${name}-title` }, title), h("p", { class: "quiet" })), children);
 const dash = () => h("span", { class: "quiet", "aria-label": "none" }, "–");
@@ -130,19 +131,19 @@ export class Rules {
     const ran = state.rule;
     keyed(this.list, run.rules, (rule) => `${run.setting.algorithm} ${rule.number}`, () => h("li", {}), (row, rule) => {
       const is = ran?.number === rule.number ? "ran" : ran?.then.includes(rule.number) ? "then" : "";
-      const open = Boolean(is) || this.open.has(rule.number);
+      const open = Boolean(is) || this.open.has(rule.number) !== Boolean(rule.changes?.length);
       const node = ran ? state.nodes[ran.bind.me] : null;
       const key = JSON.stringify([is && ran, is && state.at, open, rule]);
       if (row.key === key) return;
       row.key = key;
-      row.className = `${is} ${open ? "open" : ""} ${is === "ran" && node ? colour(ran.bind.token ?? ran.bind.held ?? node.tokens[0] ?? null) : ""}`;
+      row.className = `${is} ${open ? "open" : ""} ${rule.changes?.length ? "misprinted" : ""} ${is === "ran" && node ? colour(ran.bind.token ?? ran.bind.held ?? node.tokens[0] ?? null) : ""}`;
       const bind = is === "ran" ? Object.entries(ran.bind).map(([name, value]) => `${name}=${value}`).join("  ") : "";
-      const parts = rule.parts.map((part, index) => h("li", { class: is === "ran" && ran.part === index + 1 ? "part-ran" : "" }, part));
+      const parts = rule.parts.map((part, index) => h("li", { class: is === "ran" && ran.part === index + 1 ? "part-ran" : "" }, struck(part, rule.changes, index + 1)));
       const title = h("button", { class: "rule-title", "aria-expanded": String(open), onclick: () => {
         if (!this.open.delete(rule.number)) this.open.add(rule.number);
         this.update(this.run.current ?? state);
       } }, h("b", {}, rule.title || `Rule ${rule.number}`));
-      fill(row, h("span", { class: "rule-number" }, String(rule.number)), h("div", { class: "rule" }, title, is === "ran" && h("span", { class: "hidden-text" }, " (ran) "), bind && h("code", { class: "bind quiet" }, bind), h("span", { class: "rule-text" }, open ? rule.text : ` ${rule.text || rule.parts[0] || ""}`), open && parts.length > 0 && h("ol", { class: "parts" }, parts)));
+      fill(row, h("span", { class: "rule-number" }, String(rule.number)), h("div", { class: "rule" }, title, is === "ran" && h("span", { class: "hidden-text" }, " (ran) "), bind && h("code", { class: "bind quiet" }, bind), h("span", { class: "rule-text" }, open ? struck(rule.text, rule.changes) : ` ${rule.text || rule.parts[0] || ""}`), open && parts.length > 0 && h("ol", { class: "parts" }, parts)));
       // The list goes to the rule by itself; the page around it stays where it is.
       if (is === "ran") requestAnimationFrame(() => {
         const box = this.list.parentElement;
