@@ -97,7 +97,7 @@ export function paths(seen, scale, clients) {
     const [x2, y2, plain] = [scale.x(last), height(it, last, scale), it.token === null];
     add(plain ? "asks" : "carries", it.tone, `M${x1} ${y1}${self ? `Q${n((x1 + x2) / 2)} ${n(y1 - scale.row * 0.9)} ` : "L"}${x2} ${y2}`);
     if (it.received !== null && scale.step >= 5) {
-      const [angle, size] = [self ? Math.PI / 3 : Math.atan2(y2 - y1, x2 - x1), plain ? 6 : 7.5];
+      const [angle, size] = [self ? Math.PI / 3 : Math.atan2(y2 - y1, x2 - x1), plain ? 7.5 : 9];
       const corner = (turn) => `L${n(x2 - size * Math.cos(angle + turn))} ${n(y2 - size * Math.sin(angle + turn))}`;
       add(plain ? "tip" : "point", it.tone, `M${x2} ${y2}${corner(0.42)}${corner(-0.42)}z`);
     }
