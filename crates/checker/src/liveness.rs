@@ -1,6 +1,6 @@
 //! Whether a state in which every client has been served is reachable from every state.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::store::{StateId, Store};
 
@@ -24,17 +24,28 @@ impl Log {
         4 * self.0.len() as u64
     }
 
-    /// Calls `visit` with each state, whether all clients are served in it, and its successors; the last
-    /// explored first.
-    fn backwards(&self, mut visit: impl FnMut(StateId, bool, &[StateId])) {
-        let mut end = self.0.len();
-        while end > 0 {
-            let (state, mark) = (self.0[end - 1], self.0[end - 2]);
-            let start = end - 2 - (mark & !SERVED) as usize;
-            visit(state, mark & SERVED != 0, &self.0[start..end - 2]);
-            end = start;
-        }
+    /// The places of all states, that of the last explored one first.
+    fn backwards(&self) -> impl Iterator<Item = usize> {
+        let last = self.0.len().checked_sub(1);
+        std::iter::successors(last, |&place| self.entry(place).start.checked_sub(1))
     }
+
+    /// What was logged of the state at this place.
+    fn entry(&self, place: usize) -> Entry<'_> {
+        let (state, mark) = (self.0[place], self.0[place - 1]);
+        let start = place - 1 - (mark & !SERVED) as usize;
+        Entry { state, served: mark & SERVED != 0, successors: &self.0[start..place - 1], start }
+    }
+}
+
+/// What is logged of a state.
+struct Entry<'a> {
+    state: StateId,
+    /// All clients are served in it.
+    served: bool,
+    successors: &'a [StateId],
+    /// Where the entry begins.
+    start: usize,
 }
 
 /// The nearest state from which the end is not reachable, if there is one. Each log is read by a thread of its
@@ -47,59 +58,51 @@ pub(crate) fn stuck_state(
     let offsets = store.offsets();
     let good: Vec<AtomicBool> = (0..store.len()).map(|_| AtomicBool::new(false)).collect();
     let is_good = |state: StateId| good[offsets.number(state)].load(Ordering::Relaxed);
-    let pass = |log: &Log| {
-        let mut changed = 0;
-        log.backwards(|state, served, successors| {
-            if !is_good(state) && (served || successors.iter().any(|&next| is_good(next))) {
-                good[offsets.number(state)].store(true, Ordering::Relaxed);
-                changed += 1;
-            }
-        });
-        changed
+    // Whether a state is not good yet.
+    let is_left = |log: &Log, place: usize| {
+        let Entry { state, served, successors, .. } = log.entry(place);
+        let becomes_good = served || successors.iter().any(|&next| is_good(next));
+        if becomes_good {
+            good[offsets.number(state)].store(true, Ordering::Relaxed);
+        }
+        !becomes_good
     };
-    // Links mostly lead from earlier to later states, so one backward pass settles nearly everything. Passes
-    // repeat until nothing changes, for the links that lead back.
-    let mut left = good.len();
+    // Links mostly lead from earlier to later states, so one backward pass settles nearly everything. The rest is
+    // looked at until nothing changes, for the links that lead back and for what another thread was late with.
+    let mut left = of_each(logs, |_, log| log.backwards().filter(|&place| is_left(log, place)).collect());
     loop {
-        let changed = sum_of_all(logs, pass);
-        left -= changed;
-        if left == 0 {
-            return None;
-        }
-        if changed == 0 {
-            break;
-        }
-    }
-    let mut nearest: Option<(usize, StateId)> = None;
-    for log in logs {
-        let mut earliest = None;
-        log.backwards(|state, _, _| {
-            if !is_good(state) {
-                earliest = Some(state);
-            }
+        let before = count(&left);
+        left = of_each(logs, |number, log| {
+            let places: &Vec<usize> = &left[number];
+            places.iter().copied().filter(|&place| is_left(log, place)).collect()
         });
-        if let Some(state) = earliest {
-            let far = distance(state);
-            if nearest.is_none_or(|(near, _)| far < near) {
-                nearest = Some((far, state));
-            }
+        match count(&left) {
+            0 => return None,
+            after if after == before => break,
+            _ => {}
         }
     }
-    nearest.map(|(_, state)| state)
+    // The last place of a log is that of its first state, which is nearer than the others.
+    let earliest = logs.iter().zip(&left).filter_map(|(log, left)| Some(log.entry(*left.last()?).state));
+    earliest.min_by_key(|&state| distance(state))
 }
 
-/// The sum of what `count` finds in all logs, each in a thread of its own.
-fn sum_of_all(logs: &[&Log], count: impl Fn(&Log) -> usize + Sync) -> usize {
+/// How many places these are.
+fn count(places: &[Vec<usize>]) -> usize {
+    places.iter().map(Vec::len).sum()
+}
+
+/// What `find` finds in each log, by the number of the log, each in a thread of its own.
+fn of_each(logs: &[&Log], find: impl Fn(usize, &Log) -> Vec<usize> + Sync) -> Vec<Vec<usize>> {
     if let [log] = logs {
-        return count(log);
+        return vec![find(0, log)];
     }
-    let all = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for log in logs {
-            scope.spawn(|| all.fetch_add(count(log), Ordering::Relaxed));
-        }
-    });
-    all.into_inner()
+        let find = &find;
+        let threads: Vec<_> =
+            logs.iter().enumerate().map(|(number, log)| scope.spawn(move || find(number, log))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a thread panicked")).collect()
+    })
 }
 
 #[cfg(test)]

@@ -157,18 +157,12 @@ impl Model {
         }
     }
 
-    /// Frees everything, on two threads if the search had several: parts are many small pieces.
+    /// Frees everything. Parts are many small pieces: a search with several threads need not wait for that.
     pub(crate) fn free(self, threads: usize) {
-        let Model { nodes, envelopes, inboxes, answers, renamings, .. } = self;
-        let parts = move || drop((nodes, envelopes, inboxes));
-        std::thread::scope(|scope| {
-            if threads > 1 {
-                scope.spawn(parts);
-            } else {
-                parts();
-            }
-            drop((answers, renamings));
-        });
+        if threads > 1 {
+            // Without another thread it is freed here.
+            let _ = std::thread::Builder::new().spawn(move || drop(self));
+        }
     }
 
     /// Lets the search begin in the state of this world. Nodes have all their requests left there.

@@ -21,7 +21,7 @@ use crate::store::{Batch, StateId, Store};
 
 mod frontier;
 
-use frontier::{CHUNK, Found, Frontier};
+use frontier::{Found, Frontier, WORTH_WAKING};
 
 /// The result of a search.
 pub(crate) struct SearchResult {
@@ -218,9 +218,10 @@ impl<'a> Worker<'a> {
         batch.clear();
     }
 
-    /// The states of the next level, which begins empty, and whether a link was found that violates a property.
-    fn take_found(&mut self, all: &AtomicU64) -> (Found, bool) {
-        let found = std::mem::replace(&mut self.found, Found::new(self.parts.layout));
+    /// The states of the next level, and whether a link was found that violates a property. Those of the level after that go to
+    /// `empty`.
+    fn take_found(&mut self, all: &AtomicU64, empty: Found) -> (Found, bool) {
+        let found = std::mem::replace(&mut self.found, empty);
         self.count_bytes(all);
         (found, self.by_link.is_some())
     }
@@ -283,7 +284,8 @@ impl Level<'_> {
 /// A thread that explores levels together with the thread that hands them out. Its worker is made and stays there:
 /// what a thread writes at every state must not lie beside what another thread writes, in the same cache line.
 struct Helper<'scope, 'a> {
-    levels: Sender<Arc<Level<'a>>>,
+    /// Levels to explore, each with an empty list for what is found later.
+    levels: Sender<(Arc<Level<'a>>, Found)>,
     /// What it found in each level, and whether a link violates a property.
     found: Receiver<(Found, bool)>,
     thread: ScopedJoinHandle<'scope, Worker<'a>>,
@@ -295,15 +297,15 @@ impl<'scope, 'a: 'scope> Helper<'scope, 'a> {
         number: usize,
         worker: &'scope (impl Fn(usize) -> Worker<'a> + Sync),
     ) -> Helper<'scope, 'a> {
-        let (levels, to_explore) = channel::<Arc<Level<'a>>>();
+        let (levels, to_explore) = channel::<(Arc<Level<'a>>, Found)>();
         let (explored, found) = channel();
         let thread = scope.spawn(move || {
             let mut worker = worker(number);
-            for level in to_explore {
+            for (level, empty) in to_explore {
                 level.work(&mut worker);
                 let bytes = level.bytes;
                 drop(level);
-                let done = worker.take_found(bytes);
+                let done = worker.take_found(bytes, empty);
                 // The receiver is gone only if its thread panics, and then it sends no more levels either.
                 let _ = explored.send(done);
             }
@@ -322,17 +324,18 @@ fn explore<'a>(
     first: Found,
 ) -> (Vec<Worker<'a>>, u32, Option<Stopped>) {
     let (mut frontier, mut depth, mut last_level) = (vec![first], 0, false);
+    // Lists of explored levels are filled again: memory that was used before is at hand.
+    let (mut explored, layout): (Vec<Found>, _) = (Vec::new(), worker.parts.layout);
     let stopped = loop {
         let level = level(frontier, depth);
-        // For so few states, waking the others takes longer than the work.
-        let together = level.frontier.len() >= 2 * CHUNK * (1 + helpers.len());
+        let together = level.frontier.len() >= WORTH_WAKING * (1 + helpers.len());
         let helping = if together { &helpers[..] } else { &[] };
+        let mut empty = || explored.pop().unwrap_or_else(|| Found::new(layout));
         for helper in helping {
-            helper.levels.send(level.clone()).expect(PANICKED);
+            helper.levels.send((level.clone(), empty())).expect(PANICKED);
         }
         level.work(&mut worker);
-        let bytes = level.bytes;
-        let mut done = vec![worker.take_found(bytes)];
+        let mut done = vec![worker.take_found(level.bytes, empty())];
         done.extend(helping.iter().map(|helper| helper.found.recv().expect(PANICKED)));
         // A violating link ends a path as long as those to the states of the next level. A violation in a
         // state (two clients inside, for example) tells a reader more, so that level is still inspected.
@@ -344,6 +347,8 @@ fn explore<'a>(
         }
         last_level |= linked;
         depth += 1;
+        // The helpers have let go of it.
+        explored.extend(Arc::into_inner(level).into_iter().flat_map(|level| level.frontier.emptied()));
     };
     let mut workers = vec![worker];
     for helper in helpers {

@@ -1,6 +1,7 @@
 //! The states found so far: fixed rows of numbers in shards, each behind its own lock, so that several
 //! threads can add to it at once.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -123,39 +124,51 @@ impl Store {
     /// Adds all new states of a batch, and sets the ids of all. Calls `found` with each new state, in the order of the
     /// batch: neighbours there differ in a part or two, so the search finds the others in the caches of its core.
     ///
-    /// Works shard by shard, so that each is locked once. In each shard all places are read before any is
-    /// changed: these reads do not wait for each other, and they take most of the time.
+    /// Works shard by shard, so that each is locked once. A shard that another thread has locked comes last: going to
+    /// sleep and waking up takes longer than the work on a shard.
     pub(crate) fn insert_all(&self, batch: &mut Batch, mut found: impl FnMut(StateId, &[u32])) {
         batch.sort_by_shard();
-        let Batch { states, parents, hashes, ids, order, new } = batch;
-        new.clear();
-        let mut rest: &[u32] = order;
-        while let Some(&first) = rest.first() {
-            let index = shard_of(hashes[first as usize]);
+        batch.new.clear();
+        let mut locked: Vec<(usize, Range<usize>)> = Vec::new();
+        let mut start = 0;
+        while let Some(&first) = batch.order.get(start) {
+            let index = shard_of(batch.hashes[first as usize]);
+            let others = |&item: &u32| shard_of(batch.hashes[item as usize]) != index;
             let end =
-                rest.iter().position(|&item| shard_of(hashes[item as usize]) != index).unwrap_or(rest.len());
-            let (items, others) = rest.split_at(end);
-            rest = others;
-            let mut shard = self.shard(index);
-            let before = shard.bytes(self.width);
-            let looks = items.iter().map(|&item| shard.look(hashes[item as usize]));
-            std::hint::black_box(looks.fold(0, u64::wrapping_add));
-            for &place in items {
-                let item = place as usize;
-                let (row, is_new) = shard.insert(states.get(item), parents[item], hashes[item], self.width);
-                ids[item] = (index as u32) << ROW_BITS | row;
-                if is_new {
-                    new.push(place);
-                }
+                batch.order[start..].iter().position(others).map_or(batch.order.len(), |end| start + end);
+            match self.shards[index].try_lock() {
+                Ok(mut shard) => self.insert_into(index, &mut shard, batch, start..end),
+                Err(_) => locked.push((index, start..end)),
             }
-            let more = shard.bytes(self.width) - before;
-            if more > 0 {
-                self.bytes.fetch_add(more, Ordering::Relaxed);
+            start = end;
+        }
+        for (index, items) in locked {
+            self.insert_into(index, &mut self.shard(index), batch, items);
+        }
+        batch.new.sort_unstable();
+        for &item in &batch.new {
+            found(batch.ids[item as usize], batch.states.get(item as usize));
+        }
+    }
+
+    /// Adds the states of a batch that belong to one shard. All places are read before any is changed: these reads do
+    /// not wait for each other, and they take most of the time.
+    fn insert_into(&self, index: usize, shard: &mut Shard, batch: &mut Batch, items: Range<usize>) {
+        let Batch { states, parents, hashes, ids, order, new } = batch;
+        let (before, items) = (shard.bytes(self.width), &order[items]);
+        let looks = items.iter().map(|&item| shard.look(hashes[item as usize]));
+        std::hint::black_box(looks.fold(0, u64::wrapping_add));
+        for &place in items {
+            let item = place as usize;
+            let (row, is_new) = shard.insert(states.get(item), parents[item], hashes[item], self.width);
+            ids[item] = (index as u32) << ROW_BITS | row;
+            if is_new {
+                new.push(place);
             }
         }
-        new.sort_unstable();
-        for &item in &*new {
-            found(ids[item as usize], states.get(item as usize));
+        let more = shard.bytes(self.width) - before;
+        if more > 0 {
+            self.bytes.fetch_add(more, Ordering::Relaxed);
         }
     }
 

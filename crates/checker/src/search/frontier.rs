@@ -8,8 +8,13 @@ use sync::IgnorePoison;
 use crate::row::{RowLayout, Rows};
 use crate::store::StateId;
 
-/// This many states are taken from the frontier at once.
-pub(super) const CHUNK: usize = 256;
+/// So many states are taken from the frontier at once, at most: their successors go to the store together, and the more
+/// they are, the more of them are in the same shard.
+const MOST_AT_ONCE: usize = 2048;
+/// And so many at least, while there are as many.
+const LEAST_AT_ONCE: usize = 128;
+/// With fewer states than this for each, waking other threads takes longer than the work.
+pub(super) const WORTH_WAKING: usize = 512;
 
 /// States with their ids.
 pub(super) struct Found {
@@ -25,6 +30,12 @@ impl Found {
     pub(super) fn push(&mut self, id: StateId, words: &[u32]) {
         self.ids.push(id);
         self.rows.push(words);
+    }
+
+    fn emptied(mut self) -> Found {
+        self.ids.clear();
+        self.rows.clear();
+        self
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -60,6 +71,11 @@ impl Frontier {
         self.0.iter().map(|share| share.found.ids.len()).sum()
     }
 
+    /// Its lists, without the states.
+    pub(super) fn emptied(self) -> impl Iterator<Item = Found> {
+        self.0.into_iter().map(|share| share.found.emptied())
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         self.0.iter().map(|share| share.found.bytes()).sum()
     }
@@ -68,17 +84,22 @@ impl Frontier {
 impl Share {
     fn take_first(&self) -> Option<Range<usize>> {
         let mut left = self.left.lock().ignore_poison();
-        let taken = left.start..left.end.min(left.start + CHUNK);
+        let taken = left.start..left.start + at_once(&left);
         left.start = taken.end;
         (!taken.is_empty()).then_some(taken)
     }
 
     fn take_last(&self) -> Option<Range<usize>> {
         let mut left = self.left.lock().ignore_poison();
-        let taken = left.start.max(left.end.saturating_sub(CHUNK))..left.end;
+        let taken = left.end - at_once(&left)..left.end;
         left.end = taken.start;
         (!taken.is_empty()).then_some(taken)
     }
+}
+
+/// How many of these states to take: fewer towards the end, so that all threads are done at about the same time.
+fn at_once(left: &Range<usize>) -> usize {
+    (left.len() / 4).clamp(LEAST_AT_ONCE, MOST_AT_ONCE).min(left.len())
 }
 
 #[cfg(test)]
@@ -94,16 +115,28 @@ mod tests {
 
     #[test]
     fn a_worker_takes_its_own_states_and_then_the_last_of_another() {
-        let all = 5 * CHUNK as StateId / 2;
+        let all = 2 * LEAST_AT_ONCE as StateId + 1;
         let frontier = Frontier::new(vec![found(0..all), found(all..all + 1)]);
         let takes = |worker| {
             let (found, range) = frontier.take(worker)?;
             Some((found.ids[range.start], range.len()))
         };
         assert_eq!(takes(1), Some((all, 1)));
-        assert_eq!(takes(1), Some((all - CHUNK as StateId, CHUNK)));
-        assert_eq!(takes(0), Some((0, CHUNK)));
-        assert_eq!(takes(2), Some((CHUNK as StateId, CHUNK / 2)));
+        assert_eq!(takes(1), Some((all - LEAST_AT_ONCE as StateId, LEAST_AT_ONCE)));
+        assert_eq!(takes(0), Some((0, LEAST_AT_ONCE)));
+        assert_eq!(takes(2), Some((LEAST_AT_ONCE as StateId, 1)));
         assert_eq!((takes(0), takes(1)), (None, None));
+    }
+
+    #[test]
+    fn a_worker_takes_fewer_states_towards_the_end() {
+        let all = 16 * MOST_AT_ONCE;
+        let frontier = Frontier::new(vec![found(0..all as StateId)]);
+        let sizes: Vec<usize> = std::iter::from_fn(|| Some(frontier.take(0)?.1.len())).collect();
+        assert_eq!((sizes.iter().sum::<usize>(), sizes[0]), (all, MOST_AT_ONCE));
+        assert!(
+            sizes.is_sorted_by(|first, next| first >= next) && sizes[sizes.len() - 2] == LEAST_AT_ONCE,
+            "{sizes:?}"
+        );
     }
 }
