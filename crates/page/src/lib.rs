@@ -27,7 +27,7 @@ macro_rules! files {
 const FILES: &[File] = files! {
     "index.html" "style.css" "icon.svg" "theme.js"
     "app.js" "ask.js" "dom.js" "frame.js" "keys.js" "router.js" "words.js"
-    "draw/charts.js" "draw/icons.js" "draw/marks.js" "draw/ring.js"
+    "draw/charts.js" "draw/icons.js" "draw/marks.js" "draw/paint.js" "draw/pan.js" "draw/ring.js"
     "live/acts.js" "live/events.js" "live/figures.js" "live/filter.js" "live/graph.js" "live/handoffs.js" "live/model.js"
     "live/name.js" "live/names.js" "live/nodes.js" "live/overview.js" "live/states.js" "live/tables.js"
     "compare/chart.js" "compare/compare.js" "compare/curves.js" "compare/half.js" "compare/load.js" "compare/run.js"
@@ -38,7 +38,7 @@ const FILES: &[File] = files! {
     "play/panels.js" "play/places.js" "play/printed.js" "play/routes.js" "play/settings.js" "play/source.js" "play/transport.js"
     "play/view.js"
     "time.css" "play/branches.js" "play/export.js" "play/find.js" "play/offline.js" "play/share.js"
-    "play/time-canvas.js" "play/time-marks.js" "play/time-more.js" "play/time.js"
+    "play/time-canvas.js" "play/time-faults.js" "play/time-marks.js" "play/time-more.js" "play/time.js"
     "recording.css" "recording/marks.js" "recording/read.js" "recording/says.js" "recording/view.js"
 };
 

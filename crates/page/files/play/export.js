@@ -3,6 +3,7 @@
 import { fill, h, s } from "../dom.js";
 import { dialog } from "../frame.js";
 import { tones } from "./time-canvas.js";
+import { drawFaults } from "./time-faults.js";
 import { drawAxis, drawBand, drawPaths, lines, sight } from "./time-marks.js";
 
 /** What a picture needs of the style of the page. */
@@ -91,6 +92,7 @@ function timePicture(run) {
     { viewBox: `0 0 ${width} ${tall + 22}` },
     s("path", { class: "rows", d: [...y.values()].map((at) => `M${left} ${at}H${width}`).join("") }),
     s("svg", { x: left, width: width - left, height: tall, viewBox: `${left} 0 ${width - left} ${tall}` }, drawPaths(seen, scale, data)),
+    drawFaults(seen, scale),
     run.at < run.last && s("rect", { class: "veil", x, width: width - x, height: tall }),
     drawBand(run, scale),
     s("path", { class: "head-line", d: `M${x} 0V${tall + 3}` }),

@@ -9,12 +9,13 @@ function colour(entry, node, client) {
 }
 
 /** Lists have the fields of the server's outlines; a message has two more: the token asked for, and the step that lost it.
- * `crashes` has [node, from, to]. */
+ * `crashes` has [node, from, to]; `copies` has [copy, message], by their numbers. */
 export class Outline {
   bars = [];
   waits = [];
   messages = [];
   crashes = [];
+  copies = [];
   /** So many states are in it: numbers 0 to `done` - 1. */
   done = 0;
   #open = new Map();
@@ -24,8 +25,8 @@ export class Outline {
 
   /** What is there now: the same object until something is added. */
   snapshot(nodes) {
-    const { bars, waits, messages, crashes, done } = this;
-    return (this.#seen ??= { nodes, bars, waits, messages, crashes, done });
+    const { bars, waits, messages, crashes, copies, done } = this;
+    return (this.#seen ??= { nodes, bars, waits, messages, crashes, copies, done });
   }
 
   add(state, entry) {
@@ -37,9 +38,13 @@ export class Outline {
       for (const [key, bar] of this.#open) if (bar[0] === number && !clients.some((client) => client.client === bar[1])) this.#end(key, at);
       this.#crash(number, node.is === "crashed", at);
     });
-    for (const it of state.flight) if (!this.#known.has(it.id)) this.#message(it);
+    const doubled = state.step?.startsWith("dup") ?? false;
+    for (const it of state.flight) if (!this.#known.has(it.id)) {
+      this.#message(it);
+      if (doubled) this.copies.push([it.id, state.received]);
+    }
     const message = this.#known.get(state.received);
-    if (message && !state.step.startsWith("dup")) {
+    if (message && !doubled) {
       if (state.step.startsWith("lose")) message[8] = at;
       else message[4] = at;
     }

@@ -147,7 +147,7 @@ export class Rules {
       if (is === "ran") requestAnimationFrame(() => {
         const box = this.list.parentElement;
         const [from, to] = [row.offsetTop - this.list.offsetTop, row.offsetTop - this.list.offsetTop + row.offsetHeight];
-        if (from < box.scrollTop || to > box.scrollTop + box.clientHeight) box.scrollTop = Math.max(0, from - 8);
+        if (from < box.scrollTop || to > box.scrollTop + box.clientHeight) box.scrollTop = from;
       });
     });
   }

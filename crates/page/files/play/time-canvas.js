@@ -1,7 +1,7 @@
-// Many marks: the paths of the diagram on canvas, and time folded into bins where a step is narrower than a pixel.
+// Many marks: time folded into bins where a step is narrower than a pixel.
 
-/** Width and dash of lines; what is not here is filled. */
-const STYLES = { gap: [5, []], wait: [2, [3, 2.6]], asks: [1.2, []], carries: [2, []], cross: [1.8, []] };
+import { pen as clean } from "../draw/paint.js";
+
 const BIN = 3;
 
 /** The colours of the page as they are now: canvas and files know no variables. */
@@ -15,29 +15,6 @@ export function tones() {
   const all = Object.fromEntries(["pine", "ink", "quiet", "surface", "t0", "t1", "t2", "t3", "t4", "t5"].map(tone));
   probe.remove();
   return all;
-}
-
-function clean(canvas, { left, width, tall }) {
-  const dense = devicePixelRatio || 1;
-  [canvas.width, canvas.height] = [width * dense, tall * dense];
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${tall}px`;
-  const pen = canvas.getContext("2d");
-  pen.scale(dense, dense);
-  pen.rect(left, 0, width, tall);
-  pen.clip();
-  return pen;
-}
-
-export function paintPaths(canvas, paths, scale) {
-  const [pen, colours] = [clean(canvas, scale), tones()];
-  for (const { kind, tone, d } of paths) {
-    const [wide, dash] = STYLES[kind] ?? [];
-    pen.fillStyle = pen.strokeStyle = colours[kind === "gap" ? "surface" : tone];
-    pen.lineWidth = wide ?? 1;
-    pen.setLineDash(dash ?? []);
-    pen[wide ? "stroke" : "fill"](new Path2D(d));
-  }
 }
 
 /** The higher a bar, the longer the node was inside in that bin, next to the fullest one; thin lines for waits. */

@@ -11,7 +11,9 @@ export function lines({ outline, setting }) {
   let found = known.get(outline);
   if (found) return found;
   const bar = ([node, client, from, to, tone]) => ({ node, client, from, to, tone });
-  const messages = outline.messages.map(([id, from, to, sent, received, kind, token, asks, lost]) => ({ id, from, to, sent, received, kind, token, lost, tone: token ?? asks }));
+  const messages = outline.messages.map(([id, from, to, sent, received, kind, token, asks, lost]) => ({ id, from, to, sent, received, kind, token, lost, tone: token ?? asks, of: null }));
+  const byId = new Map(messages.map((it) => [it.id, it]));
+  for (const [copy, of] of outline.copies) byId.get(copy).of = byId.get(of) ?? null;
   found = {
     bars: outline.bars.map(bar),
     waits: outline.waits.map(bar),
@@ -43,10 +45,14 @@ export class Scale {
 /** One decimal is finer than a pixel. */
 const n = (value) => Math.round(value * 10) / 10;
 
-/** The height of a message at a moment. What has not arrived points at its node, behind the end of the run. */
-export function height({ from, to, sent, received }, at, { y, row, end }) {
+/** The height of a message at a moment. What has not arrived points at its node, behind the end of the run. A copy begins where the
+ * message was that it is one of. */
+export function height({ from, to, sent, received, of }, at, scale) {
+  const { y, row, end } = scale;
   const share = Math.min(1, (at - sent) / ((received ?? Math.max(end, sent + 1) + 1) - sent || 1));
-  return n(from === to ? y.get(from) - 4 * share * (1 - share) * row * 0.45 : y.get(from) + (y.get(to) - y.get(from)) * share);
+  if (from === to) return n(y.get(from) - 4 * share * (1 - share) * row * 0.45);
+  const begin = of ? height(of, sent, scale) : y.get(from);
+  return n(begin + (y.get(to) - begin) * share);
 }
 
 const thick = (scale, clients) => Math.max(2, Math.min(15, scale.row * 0.54) / clients);
@@ -62,9 +68,9 @@ export function sight(data, { y, lo, hi, end }, hiddenKinds) {
   return { bars: data.bars.filter(near), waits: data.waits.filter(near), crashes: data.crashes.filter(near), messages: data.messages.filter(flies) };
 }
 
-const KINDS = ["gap", "wait", "inside", "asks", "carries", "tip", "point", "cross"];
+const KINDS = ["wait", "inside", "asks", "carries", "tip", "point"];
 
-/** The paths of what is in sight, one for each kind of line and colour, in the order in which they are drawn. */
+/** The paths of what is in sight, one element for each kind of line and colour, in the order in which they are drawn. */
 export function paths(seen, scale, clients) {
   const all = new Map();
   const add = (kind, tone, d) => {
@@ -75,7 +81,6 @@ export function paths(seen, scale, clients) {
   const tall = n(thick(scale, clients));
   const until = (it) => scale.x(Math.min(it.to ?? scale.end, scale.hi + 2));
   const flat = (kind) => (it) => add(kind, it.tone, `M${scale.x(it.from)} ${lane(it, scale, clients)}H${until(it)}`);
-  seen.crashes.forEach(flat("gap"));
   seen.waits.forEach(flat("wait"));
   for (const it of seen.bars) {
     const [x, y] = [scale.x(it.from), n(lane(it, scale, clients) - tall / 2)];
@@ -83,24 +88,23 @@ export function paths(seen, scale, clients) {
     add("inside", it.tone, r ? `M${n(x + r)} ${y}h${n(wide - 2 * r)}q${r} 0 ${r} ${r}v${n(tall - 2 * r)}q0 ${r} ${-r} ${r}h${n(2 * r - wide)}q${-r} 0 ${-r} ${-r}v${n(2 * r - tall)}q0 ${-r} ${r} ${-r}z` : `M${x} ${y}h${wide}v${tall}h${-wide}z`);
   }
   for (const it of seen.messages) {
-    const [x1, y1, last, self] = [scale.x(it.sent), n(scale.y.get(it.from)), it.lost ?? it.received ?? scale.end, it.from === it.to];
+    const [x1, y1, last, self] = [scale.x(it.sent), height(it, it.sent, scale), it.lost ?? it.received ?? scale.end, it.from === it.to];
     const [x2, y2, plain] = [scale.x(last), height(it, last, scale), it.token === null];
     add(plain ? "asks" : "carries", it.tone, `M${x1} ${y1}${self ? `Q${n((x1 + x2) / 2)} ${n(y1 - scale.row * 0.9)} ` : "L"}${x2} ${y2}`);
-    if (it.lost !== null) add("cross", it.tone, `M${n(x2 - 4)} ${n(y2 - 4)}l8 8m0 -8l-8 8`);
-    else if (it.received !== null && scale.step >= 5) {
+    if (it.received !== null && scale.step >= 5) {
       const [angle, size] = [self ? Math.PI / 3 : Math.atan2(y2 - y1, x2 - x1), plain ? 6 : 7.5];
       const corner = (turn) => `L${n(x2 - size * Math.cos(angle + turn))} ${n(y2 - size * Math.sin(angle + turn))}`;
       add(plain ? "tip" : "point", it.tone, `M${x2} ${y2}${corner(0.42)}${corner(-0.42)}z`);
     }
   }
-  return [...all].sort().map(([key, parts]) => ({ kind: KINDS[key[0]], tone: key.slice(2), d: parts.join("") }));
+  return [...all].sort().map(([key, parts]) => s("path", { class: `mark ${KINDS[key[0]]} ${key.slice(2)}`, d: parts.join("") }));
 }
 
 /** All marks of a window as elements; bars have the number of their token, slot or group. */
 export function drawPaths(seen, scale, { clients, numbered }) {
   const numbers = seen.bars.filter((it) => numbered && thick(scale, clients) >= 9 && it.tone !== null && scale.x(it.to ?? scale.end) - Math.max(scale.left, scale.x(it.from)) > 13);
   return [
-    paths(seen, scale, clients).map(({ kind, tone, d }) => s("path", { class: `mark ${kind} ${tone}`, d })),
+    paths(seen, scale, clients),
     numbers.map((it) => s("text", { class: `bar-number ${colour(it.tone)}`, x: Math.max(scale.x(it.from), scale.left) + 4.5, y: lane(it, scale, clients) + 3.4 }, String(it.tone))),
   ];
 }

@@ -52,7 +52,7 @@ export function timeTable(run, { hiddenNodes, hiddenKinds }) {
     "Time in numbers",
     bars("Inside", "by", data.bars),
     bars("Waits", "for", data.waits),
-    part("Messages", ["kind", "from", "to", "token", "sent at", "received at"], data.messages.filter((it) => !hiddenKinds.has(it.kind) && !hiddenNodes.has(it.from) && !hiddenNodes.has(it.to)), (it) => [it.kind, it.from, it.to, it.tone, it.sent, it.received ?? (it.lost === null ? "in flight" : `lost at ${it.lost}`)]),
+    part("Messages", ["kind", "from", "to", "token", "sent at", "received at"], data.messages.filter((it) => !hiddenKinds.has(it.kind) && !hiddenNodes.has(it.from) && !hiddenNodes.has(it.to)), (it) => [it.kind, it.from, it.to, it.tone, it.of ? `${it.sent}, a copy` : it.sent, it.received ?? (it.lost === null ? "in flight" : `lost at ${it.lost}`)]),
     data.crashes.length > 0 && bars("Down", "by", data.crashes),
   );
 }

@@ -3,8 +3,11 @@
 
 import { fill, h, s, say, set } from "../dom.js";
 import { colour } from "../draw/marks.js";
+import { paint } from "../draw/paint.js";
+import { pans } from "../draw/pan.js";
 import { count, many } from "../words.js";
-import { paintBins, paintPaths } from "./time-canvas.js";
+import { paintBins } from "./time-canvas.js";
+import { drawFaults, faultKey } from "./time-faults.js";
 import { RIGHT, Scale, drawAxis, drawBand, drawPaths, height, lines, paths, sight } from "./time-marks.js";
 import { filterMenu, timeTable } from "./time-more.js";
 
@@ -32,21 +35,29 @@ class Time {
     this.canvas = h("canvas", quiet);
     this.rules = s("path", { class: "rows", ...quiet });
     this.marks = s("svg", { x: LEFT, ...quiet });
+    this.faults = s("g", quiet);
     this.veil = s("rect", { class: "veil", ...quiet });
     this.band = s("g", quiet);
     this.dots = s("g", {});
-    this.svg = s("svg", { role: "group", "aria-label": "Messages in flight" }, this.rules, this.marks, this.veil, this.band, this.dots);
+    this.svg = s("svg", { role: "group", "aria-label": "Messages in flight" }, this.rules, this.marks, this.faults, this.veil, this.band, this.dots);
     this.sheet = h("div", { class: "time-sheet" }, this.canvas, this.svg, this.names);
-    this.rows = h("div", { class: "time-rows", onpointerdown: (event) => this.#grab(event) }, this.sheet);
+    this.rows = h("div", { class: "time-rows" }, this.sheet);
+    this.key = h("div", { class: "time-key", hidden: true });
     this.axis = s("svg", { class: "time-axis", height: 22, ...quiet });
     this.head = h("div", { class: "playhead", hidden: true, ...quiet });
     [this.part, this.whole] = ["part", "whole"].map((kind) => this.#slider(kind));
-    this.element = h("section", { class: "run-time", "aria-label": "Time", onkeydown: (event) => this.#keyed(event) }, this.rows, this.axis, this.part.element, this.head);
+    this.element = h("section", { class: "run-time", "aria-label": "Time", onkeydown: (event) => this.#keyed(event) }, this.rows, this.axis, this.key, this.part.element, this.head);
     this.spanText = h("span", { class: "zoomed" });
     const zoom = (words, sign, by) => h("button", { "aria-label": words, title: words, onclick: () => this.zoom(by) }, sign);
     this.menu = filterMenu(this);
     this.controls = h("div", { class: "time-controls" }, h("div", { class: "pair", role: "group", "aria-label": "Zoom of time" }, h("span", { class: "quiet" }, "zoom"), zoom("More steps", "−", -1), this.spanText, zoom("Fewer steps", "+", 1)), this.menu.element);
-    this.element.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+    // A drag on the diagram moves the window, a click goes to the step.
+    pans(this.rows, this.element, {
+      begin: () => [this.#lo, this.#measure().step],
+      pan: (to) => this.#pan(to),
+      zoom: (by, x) => this.zoom(by, this.scale().at(x)),
+      click: (x) => this.#go(this.scale().at(x)),
+    });
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this.rows);
   }
@@ -136,7 +147,11 @@ class Time {
     set(this.rules, { d: [...scale.y.values()].map((y) => `M${LEFT} ${y}H${width}`).join("") });
     fill(this.marks, drawn === "svg" && drawPaths(this.seen, scale, data));
     if (drawn === "bins") paintBins(this.canvas, this.seen, scale);
-    else if (drawn === "canvas") paintPaths(this.canvas, paths(this.seen, scale, data.clients), scale);
+    else if (drawn === "canvas") paint(this.canvas, this.marks, paths(this.seen, scale, data.clients), scale);
+    fill(this.faults, drawFaults(this.seen, scale));
+    const key = faultKey(data);
+    if (this.key.childElementCount !== key.length) fill(this.key, key);
+    this.key.hidden = !key.length;
     fill(this.band, drawBand(run, scale));
     set(this.axis, { width });
     fill(this.axis, drawAxis(run, scale));
@@ -266,33 +281,6 @@ class Time {
       this.#drag = null;
     }, { once: true });
     move();
-  }
-
-  /** On the diagram: a drag moves the window, a click goes to the step. */
-  #grab(event) {
-    if (event.button !== 0 || event.target.closest("button, [role=button]")) return;
-    const [x, lo, { step }, box] = [event.clientX, this.#lo, this.#measure(), this.rows.getBoundingClientRect()];
-    let far = false;
-    const moved = (it) => {
-      far ||= Math.abs(it.clientX - x) > 5;
-      if (far) this.#pan(lo - (it.clientX - x) / step);
-    };
-    const end = (it) => {
-      this.rows.removeEventListener("pointermove", moved);
-      this.rows.removeEventListener("pointerup", end);
-      if (!far) this.#go(this.scale().at(it.clientX - box.left));
-    };
-    this.rows.setPointerCapture(event.pointerId);
-    this.rows.addEventListener("pointermove", moved);
-    this.rows.addEventListener("pointerup", end);
-  }
-
-  #wheel(event) {
-    const aside = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0;
-    if (!event.ctrlKey && !aside) return;
-    event.preventDefault();
-    if (event.ctrlKey) this.zoom(-event.deltaY, this.scale().at(event.clientX - this.rows.getBoundingClientRect().left));
-    else this.#pan(this.#lo + aside / this.#measure().step);
   }
 }
 
