@@ -22,9 +22,10 @@ function lines(text) {
 
 /** What lasts, by node: begun by one event, ended by others. */
 const BANDS = [
-  { kind: "down", begins: ["died", "left"], ends: ["comes_back", "joins"] },
+  { kind: "down", begins: ["died", "left", "removed"], ends: ["comes_back", "joins"] },
   { kind: "still", begins: ["stalls"], ends: ["goes_on", "died"] },
   { kind: "silent", begins: ["no_answer"], ends: ["answers"] },
+  { kind: "out", begins: ["out_of_view"], ends: [] },
   { kind: "lapsed", begins: ["lease_lapsed"], ends: ["leased", "died", "comes_back"] },
   { kind: "cut", begins: ["cut_off"], ends: ["reached"] },
 ];
@@ -47,6 +48,8 @@ export class Recording {
     this.views = this.events.filter((it) => it.event === "view");
     this.findings = this.events.filter((it) => it.event === "finding");
     this.missed = this.events.reduce((sum, it) => sum + (it.event === "missed" ? it.count : 0), 0);
+    // Recordings of before have no list of what was held when they began.
+    this.unlisted = header.kind === "swarm" ? [] : this.nodes.filter((node) => events.find((it) => it.node === node && /^(not_)?listed$/.test(it.event))?.event !== "listed");
     [this.bands, this.grants, this.waits, this.partitions] = [[], [], [], []];
     this.#band();
     this.#follow();
@@ -63,8 +66,8 @@ export class Recording {
     const begin = (kind, node, from) => {
       if (!open.has(`${kind} ${node}`)) open.set(`${kind} ${node}`, { kind, node, from });
     };
-    // A node that joins later is not there before.
-    for (const node of this.nodes) if (!this.header.nodes.includes(node)) begin("down", node, 0);
+    // A node that joins later is not there before; one that belongs to the cluster is out of its view.
+    for (const node of this.nodes) if (!this.header.nodes.includes(node) && this.events.find((it) => it.node === node)?.event !== "out_of_view") begin("down", node, 0);
     let leader = null;
     for (const { event, node, time, number, from, to, both, members } of this.events) {
       if (event === "view") for (const it of this.nodes) members.includes(it) ? end("out", it, time) : begin("out", it, time);
@@ -90,35 +93,52 @@ export class Recording {
 
   /** Requests, from asking to their end. Sessions of a cluster are numbered by each node, those of the swarm are clients. */
   #follow() {
-    const open = new Map();
     const own = this.header.kind === "swarm";
-    const close = (key, to, how) => {
-      const was = open.get(key);
-      if (was) Object.assign(was, { to, how });
-      open.delete(key);
+    // What is open, by session and request. Of a node that does not answer it is in doubt; once that answers, held until a list lacks it.
+    const [open, dark] = [new Map(), new Map()];
+    const begin = (list, prefix, request, it) => {
+      if (!open.has(prefix)) open.set(prefix, new Map());
+      open.get(prefix).set(request, it);
+      list.push(it);
+    };
+    const close = (prefix, request, to, how) => {
+      const was = open.get(prefix)?.get(request);
+      if (was) Object.assign(was, { to, how, doubt: null, until: null });
+      open.get(prefix)?.delete(request);
       return was;
     };
+    const ofNode = (node, call) => open.forEach((requests) => requests.forEach((it, request) => it.node === node && call(it, () => requests.delete(request))));
     for (const it of this.events) {
-      const { event, node, time, name, session, request, slot, fence, group } = it;
-      const key = `${own ? "" : `${node}/`}${session}/${request}`;
+      const { event, node, time, name, session, request, slot, fence, group, label } = it;
+      const prefix = `${own ? "" : `${node}/`}${session}`;
+      const made = { node, name, session, slot, fence, group, from: time, to: null, doubt: null, label };
+      const was = own ? null : open.get(prefix)?.get(request);
       if (event === "waits") {
-        open.set(key, { node, name, session, from: time, to: null, of: key });
-        this.waits.push(open.get(key));
+        if (!was) begin(this.waits, prefix, request, made);
       } else if (event === "granted") {
-        close(key, time, event);
-        open.set(key, { node, name, session, slot, fence, group, from: time, to: null, of: key, label: it.label });
-        this.grants.push(open.get(key));
+        if (typeof was?.slot === "number") continue;
+        close(prefix, request, time, event);
+        begin(this.grants, prefix, request, made);
+      } else if (event === "holding" || event === "waiting") {
+        if (was && (was.slot ?? null) === slot) Object.assign(was, { to: null, how: null, doubt: null });
+        else {
+          close(prefix, request, time, event);
+          begin(event === "holding" ? this.grants : this.waits, prefix, request, { ...made, from: Math.max(0, time - it.seconds), before: time < it.seconds });
+        }
       } else if (["released", "lost", "taken_away", "gave_up"].includes(event)) {
-        // What was held before the recording began.
-        if (!close(key, time, event) && fence) this.grants.push({ node, name, session, slot, fence, group, from: 0, to: time, of: key, how: event, before: true });
+        // What was held before the recording began, or was granted while the node did not answer.
+        if (!close(prefix, request, time, event) && fence) this.grants.push({ ...made, from: dark.get(node) ?? 0, to: time, how: event, before: !dark.has(node) });
       } else if (event === "session_ended") {
-        const prefix = key.slice(0, key.lastIndexOf("/") + 1);
-        for (const key of [...open.keys()]) if (key.startsWith(prefix)) close(key, time, event);
+        for (const request of [...(open.get(prefix)?.keys() ?? [])]) close(prefix, request, time, event);
+        open.delete(prefix);
       } else if (event === "no_answer") {
-        // What is held there from now on is not known.
-        for (const [key, was] of [...open]) if (was.node === node) close(key, time, event);
-      }
+        dark.set(node, time);
+        ofNode(node, (it) => Object.assign(it, { to: time, how: event, doubt: time, until: null }));
+      } else if (event === "answers") ofNode(node, (it) => Object.assign(it, { to: null, how: null }));
+      else if (event === "listed") ofNode(node, (it, drop) => it.doubt !== null && (Object.assign(it, { to: it.doubt, how: "no_answer", until: time }), drop()));
+      else if (event === "out_of_view" || (event === "comes_back" && !own)) ofNode(node, (it, drop) => (Object.assign(it, it.to !== null ? { until: time } : { to: time, how: event }), drop()));
     }
+    this.grants.sort((one, other) => one.from - other.from);
     // The grants that are open when something is wrong with their name are what is wrong.
     for (const { time, names } of this.findings) for (const it of this.grants) it.wrong ||= names.includes(it.name) && it.from <= time && (it.to === null || it.to >= time);
   }
