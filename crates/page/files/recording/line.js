@@ -140,7 +140,7 @@ export class Line {
   scale() {
     const { width, step } = this.#measure();
     const nodes = this.data.nodes.filter((node) => !this.hidden.nodes.has(node));
-    const row = clamp(26, (this.rows.clientHeight - 8) / Math.max(1, nodes.length), 140);
+    const row = clamp(26, (this.rows.clientHeight - 8) / Math.max(1, nodes.length), 200);
     return { width, left: LEFT, row, tall: 8 + row * nodes.length, lo: this.#lo, hi: this.#lo + this.span, end: this.data.last, x: (time) => LEFT + (time - this.#lo) * step, y: new Map(nodes.map((node, at) => [node, 4 + row * (at + 0.5)])) };
   }
 
@@ -153,6 +153,7 @@ export class Line {
     this.rows.dataset.drawn = isMany ? "canvas" : "svg";
     this.canvas.hidden = !isMany;
     this.sheet.style.height = `${tall}px`;
+    this.head.style.height = `${Math.min(tall, this.rows.clientHeight) + 2}px`;
     set(this.svg, { width, height: tall });
     fill(this.drawn, !isMany && asSvg(seen));
     if (isMany) onCanvas(this.canvas, this.probe, seen, scale);

@@ -70,7 +70,7 @@ export function marks(data, scale, name) {
   const grants = data.grants.filter(shown);
   const placed = name && slots <= MOST_LANES ? grants.map((it) => ({ it, lane: it.slot })) : lanes(grants);
   const rows = placed.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
-  const thick = clamp(1, (high * 0.66) / rows - 1, name ? 16 : 10);
+  const thick = clamp(1, (high * 0.66) / rows - 1, name ? 16 : Math.max(10, high / 10));
   // Where a mark would not be seen beside the last one, it is not drawn.
   const covered = new Map();
   const hides = (place, left, right) => right < (covered.get(place) ?? 0) || (covered.set(place, Math.max(left + 1, right)), false);

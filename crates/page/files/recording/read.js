@@ -30,6 +30,7 @@ const BANDS = [
   { kind: "cut", begins: ["cut_off"], ends: ["reached"] },
 ];
 
+const viewOf = (fence) => Number(BigInt(fence) >> 40n);
 const last = (to) => to ?? Infinity;
 
 /** What is left of a band outside of another. */
@@ -103,16 +104,19 @@ export class Recording {
     };
     const close = (prefix, request, to, how) => {
       const was = open.get(prefix)?.get(request);
-      if (was) Object.assign(was, { to, how, doubt: null, until: null });
+      if (was && !was.over) Object.assign(was, { to, how, doubt: null, until: null });
       open.get(prefix)?.delete(request);
       return was;
     };
-    const ofNode = (node, call) => open.forEach((requests) => requests.forEach((it, request) => it.node === node && call(it, () => requests.delete(request))));
+    const ofNode = (node, call) => open.forEach((requests) => requests.forEach((it) => it.node === node && !it.over && call(it)));
+    // What a node says late of what was over then changes nothing.
+    const end = (it, to, how) => Object.assign(it, { over: true }, it.doubt !== null && it.how === "no_answer" ? { until: to } : { to, how });
     for (const it of this.events) {
       const { event, node, time, name, session, request, slot, fence, group, label } = it;
       const prefix = `${own ? "" : `${node}/`}${session}`;
       const made = { node, name, session, slot, fence, group, from: time, to: null, doubt: null, label };
-      const was = own ? null : open.get(prefix)?.get(request);
+      const had = own ? null : open.get(prefix)?.get(request);
+      const was = had?.over ? null : had;
       if (event === "waits") {
         if (!was) begin(this.waits, prefix, request, made);
       } else if (event === "granted") {
@@ -120,6 +124,7 @@ export class Recording {
         close(prefix, request, time, event);
         begin(this.grants, prefix, request, made);
       } else if (event === "holding" || event === "waiting") {
+        // The same request, as far as one knows.
         if (was && (was.slot ?? null) === slot) Object.assign(was, { to: null, how: null, doubt: null });
         else {
           close(prefix, request, time, event);
@@ -135,8 +140,9 @@ export class Recording {
         dark.set(node, time);
         ofNode(node, (it) => Object.assign(it, { to: time, how: event, doubt: time, until: null }));
       } else if (event === "answers") ofNode(node, (it) => Object.assign(it, { to: null, how: null }));
-      else if (event === "listed") ofNode(node, (it, drop) => it.doubt !== null && (Object.assign(it, { to: it.doubt, how: "no_answer", until: time }), drop()));
-      else if (event === "out_of_view" || (event === "comes_back" && !own)) ofNode(node, (it, drop) => (Object.assign(it, it.to !== null ? { until: time } : { to: time, how: event }), drop()));
+      else if (event === "listed") ofNode(node, (it) => it.doubt !== null && end(Object.assign(it, { to: it.doubt, how: "no_answer" }), time));
+      // Fences have the view in which they were granted: the node may hold what is newer.
+      else if (!own && (event === "out_of_view" || event === "comes_back")) ofNode(node, (was) => (was.fence && it.view ? viewOf(was.fence) < it.view : was.doubt !== null || event === "out_of_view") && end(was, time, event));
     }
     this.grants.sort((one, other) => one.from - other.from);
     // The grants that are open when something is wrong with their name are what is wrong.

@@ -8,7 +8,7 @@ const held = (it) => `slot ${it.slot}${it.group ? `, group ${it.group.replace(/^
 /** A client of the swarm has a number, one of a cluster calls itself something. */
 const client = (it) => (it.label ? who(it.label).name : `client ${it.session}`);
 
-const since = (it) => `${it.time < it.seconds ? "since before the recording, " : ""}for ${long(it.seconds)}`;
+const since = (it) => `${it.time < it.seconds ? "since before the recording, " : ""}for ${seconds(it.seconds)}`;
 
 const SAYS = {
   waits: (it) => `${client(it)} waits for ${it.name}`,
@@ -33,16 +33,16 @@ const SAYS = {
   out_of_view: (it) => `is out of view ${it.view}: what its clients held is free`,
   died: () => "dies",
   comes_back: (it) => (it.incarnation ? `is a member of view ${it.view}, as a new incarnation` : "comes back"),
-  stalls: (it) => `stands still for ${long(it.seconds)}`,
+  stalls: (it) => `stands still for ${seconds(it.seconds)}`,
   goes_on: () => "goes on",
   excluded: () => "learns that the others went on without it",
   lease_lapsed: () => "has no lease, and grants nothing",
   leased: () => "has a lease",
-  cut_off: (it) => (it.both ? `does not reach the leader for ${long(it.seconds)}` : `is not heard by the leader for ${long(it.seconds)}`),
+  cut_off: (it) => (it.both ? `does not reach the leader for ${seconds(it.seconds)}` : `is not heard by the leader for ${seconds(it.seconds)}`),
   reached: () => "reaches the leader again",
   no_answer: (it) => `does not answer: ${it.why}`,
   answers: () => "answers again",
-  partition: (it) => `No message passes ${it.both ? "between" : "from"} ${list(it.from)} ${it.both ? "and" : "to"} ${list(it.to)} for ${long(it.seconds)}`,
+  partition: (it) => `No message passes ${it.both ? "between" : "from"} ${list(it.from)} ${it.both ? "and" : "to"} ${list(it.to)} for ${seconds(it.seconds)}`,
   partition_ends: (it) => `Messages pass again: partition ${it.number} is over`,
   defined: (it) => `An operator defines ${it.name} as ${it.definition}`,
   lies: (it) => `sends node ${it.to} what no honest node sends`,
