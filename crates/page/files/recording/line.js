@@ -43,6 +43,7 @@ export class Line {
     this.body = h("tbody", {});
     this.list = h("div", { class: "rec-list panel", tabindex: 0, role: "region", "aria-label": "Events" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "seconds"), h("th", { scope: "col" }, "what happens"))), this.body));
     this.where = h("span", { class: "quiet" });
+    this.folds = h("span", { class: "amber", hidden: true }, "Folded: the higher a bar, the more is held in that time. Zoom in for each grant.");
     this.zoomed = h("span", { class: "zoomed" });
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this.rows);
@@ -140,7 +141,7 @@ export class Line {
   scale() {
     const { width, step } = this.#measure();
     const nodes = this.data.nodes.filter((node) => !this.hidden.nodes.has(node));
-    const row = clamp(26, (this.rows.clientHeight - 8) / Math.max(1, nodes.length), 200);
+    const row = clamp(26, (this.rows.clientHeight - 8) / Math.max(1, nodes.length), 280);
     return { width, left: LEFT, row, tall: 8 + row * nodes.length, lo: this.#lo, hi: this.#lo + this.span, end: this.data.last, x: (time) => LEFT + (time - this.#lo) * step, y: new Map(nodes.map((node, at) => [node, 4 + row * (at + 0.5)])) };
   }
 
@@ -150,6 +151,7 @@ export class Line {
     const seen = marks(this.data, scale, this.name);
     const { width, tall, y } = scale;
     const isMany = seen.number > MOST_MARKS;
+    this.folds.hidden = !seen.isFolded;
     this.rows.dataset.drawn = isMany ? "canvas" : "svg";
     this.canvas.hidden = !isMany;
     this.sheet.style.height = `${tall}px`;

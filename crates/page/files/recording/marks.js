@@ -6,6 +6,23 @@ import { paint } from "../draw/paint.js";
 const clamp = (low, value, high) => Math.max(low, Math.min(high, value));
 const n = (value) => Math.round(value * 10) / 10;
 const MOST_LANES = 6;
+/** A bin of time in pixels. With more grants than this in each, they are folded. */
+const [BIN, FULL] = [3, 10];
+
+/** For each node and bin: how long grants are held in it, next to the fullest. */
+function folded(grants, { left, width, lo, hi, end, y }) {
+  const [count, wide] = [Math.ceil((width - left) / BIN), ((hi - lo) * BIN) / (width - left)];
+  const bins = new Map([...y.keys()].map((node) => [node, new Float64Array(count + 1)]));
+  let most = 0;
+  for (const it of grants) {
+    const [from, to, row] = [Math.max(it.from, lo), Math.min(it.to ?? end, hi), bins.get(it.node)];
+    for (let at = Math.floor((from - lo) / wide); at <= Math.min(count, (to - lo) / wide); at += 1) {
+      row[at] += Math.max(0, Math.min(to, lo + (at + 1) * wide) - Math.max(from, lo + at * wide));
+      most = Math.max(most, row[at]);
+    }
+  }
+  return { bins, most };
+}
 
 /** Lanes within a row: what overlaps stands below each other, as far as there is room. */
 function lanes(items, most = MOST_LANES) {
@@ -68,7 +85,13 @@ export function marks(data, scale, name) {
   const shown = (it) => sees(it) && (!name || it.name === name);
   const slots = data.grants.reduce((most, it) => (it.name === name ? Math.max(most, it.slot + 1) : most), 1);
   const grants = data.grants.filter(shown);
-  const placed = name && slots <= MOST_LANES ? grants.map((it) => ({ it, lane: it.slot })) : lanes(grants);
+  const isFolded = grants.length > (FULL * y.size * (scale.width - scale.left)) / BIN;
+  if (isFolded) {
+    const { bins, most } = folded(grants, scale);
+    for (const [node, row] of bins) row.forEach((value, at) => value > 0 && add("grant pine", box(scale.left + at * BIN, y.get(node) + high * (0.2 - (0.62 * value) / most), BIN - 0.6, (high * 0.62 * value) / most)));
+  }
+  const bars = isFolded ? grants.filter((it) => it.wrong) : grants;
+  const placed = name && slots <= MOST_LANES ? bars.map((it) => ({ it, lane: it.slot })) : lanes(bars);
   const rows = placed.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
   const thick = clamp(1, (high * 0.66) / rows - 1, name ? 16 : Math.max(10, high / 10));
   // Where a mark would not be seen beside the last one, it is not drawn.
@@ -118,7 +141,7 @@ export function marks(data, scale, name) {
   const findings = data.findings.filter((it) => it.time >= lo && it.time <= hi + 1).map((it) => ({ it, x: x(it.time) }));
   for (const { x: at } of findings) for (let line = -24; line < scale.tall; line += 7) add("wrong-hatch", `M${n(at)} ${line + 12}l12 -12`);
   for (const { x: at } of findings) add("wrong-edge", `M${n(at)} 0V${n(scale.tall)}M${n(at + 12)} 0V${n(scale.tall)}`);
-  return { paths, labels, findings, number, bands, grants, waits };
+  return { paths, labels, findings, number, bands, grants, waits, isFolded };
 }
 
 /** What is drawn below is first. */

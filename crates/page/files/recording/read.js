@@ -4,18 +4,25 @@ const SCHEMA = "tokenwood.recording/1";
 // Fences are whole numbers of 64 bits: long ones stay text.
 const parse = (line) => JSON.parse(line.replace(/"fence":(\d{15,})/g, '"fence":"$1"'));
 
+/** Whether an event has what is needed to draw it. */
+const isEvent = (it) => Number.isFinite(it?.time) && typeof it.event === "string" && [["view", "members"], ["finding", "names"], ["partition", "from"], ["partition", "to"]].every(([event, field]) => it.event !== event || Array.isArray(it[field]));
+
 /** The lines of a file. A part of a line at its end is left out: the program that wrote it was killed. */
 function lines(text) {
   const all = text.split("\n");
   const rest = all.pop();
   const header = parse(all[0] ?? rest);
   if (header.schema !== SCHEMA) throw new Error(`the file is ${header.schema}, and this page reads ${SCHEMA}`);
+  if (!Array.isArray(header.nodes)) throw new Error("its first line names no nodes");
   const events = all.slice(1).map((line, at) => {
+    let event = null;
     try {
-      return parse(line);
+      event = parse(line);
     } catch {
       throw new Error(`line ${at + 2} is not JSON`);
     }
+    if (!isEvent(event)) throw new Error(`line ${at + 2} is no event of a recording`);
+    return event;
   });
   return { header, events };
 }
@@ -96,8 +103,9 @@ export class Recording {
   #follow() {
     const own = this.header.kind === "swarm";
     // What is open, by session and request. Of a node that does not answer it is in doubt; once that answers, held until a list lacks it.
-    const [open, dark] = [new Map(), new Map()];
+    const [open, dark, fences, told] = [new Map(), new Map(), new Set(), new Set()];
     const begin = (list, prefix, request, it) => {
+      fences.add(`${it.fence} ${it.name}`);
       if (!open.has(prefix)) open.set(prefix, new Map());
       open.get(prefix).set(request, it);
       list.push(it);
@@ -131,8 +139,9 @@ export class Recording {
           begin(event === "holding" ? this.grants : this.waits, prefix, request, { ...made, from: Math.max(0, time - it.seconds), before: time < it.seconds });
         }
       } else if (["released", "lost", "taken_away", "gave_up"].includes(event)) {
-        // What was held before the recording began, or was granted while the node did not answer.
-        if (!close(prefix, request, time, event) && fence) this.grants.push({ ...made, from: dark.get(node) ?? 0, to: time, how: event, before: !dark.has(node) });
+        // What was held before the recording began, or was granted while the node did not answer. A client may release late what ended
+        // with its session.
+        if (!close(prefix, request, time, event) && fence && !fences.has(`${fence} ${name}`)) this.grants.push({ ...made, from: (told.has(node) && dark.get(node)) || 0, to: time, how: event, before: !told.has(node) });
       } else if (event === "session_ended") {
         for (const request of [...(open.get(prefix)?.keys() ?? [])]) close(prefix, request, time, event);
         open.delete(prefix);
@@ -140,7 +149,10 @@ export class Recording {
         dark.set(node, time);
         ofNode(node, (it) => Object.assign(it, { to: time, how: event, doubt: time, until: null }));
       } else if (event === "answers") ofNode(node, (it) => Object.assign(it, { to: null, how: null }));
-      else if (event === "listed") ofNode(node, (it) => it.doubt !== null && end(Object.assign(it, { to: it.doubt, how: "no_answer" }), time));
+      else if (event === "listed") {
+        told.add(node);
+        ofNode(node, (it) => it.doubt !== null && end(Object.assign(it, { to: it.doubt, how: "no_answer" }), time));
+      }
       // Fences have the view in which they were granted: the node may hold what is newer.
       else if (!own && (event === "out_of_view" || event === "comes_back")) ofNode(node, (was) => (was.fence && it.view ? viewOf(was.fence) < it.view : was.doubt !== null || event === "out_of_view") && end(was, time, event));
     }

@@ -42,9 +42,9 @@ export function show(root, text, name) {
   const line = new Line(data);
   const isPlaced = restore(line);
   const button = (words, call) => h("button", { class: "button", onclick: call }, words);
-  const names = h("select", { id: "rec-name", onchange: () => ((line.name = names.value), line.choose()) }, h("option", { value: "" }, `all ${many(data.names.length, "name")}`), data.names.map((it) => h("option", { value: it, selected: it === line.name }, it)));
+  const names = h("select", { id: "rec-name", onchange: () => ((line.name = names.value), line.choose()) }, h("option", { value: "" }, data.names.length ? `all ${many(data.names.length, "name")}` : "no names"), data.names.map((it) => h("option", { value: it, selected: it === line.name }, it)));
   const zoom = (words, sign, by) => h("button", { "aria-label": words, title: words, onclick: () => line.zoom(by) }, sign);
-  const facts = [header.began_unix_seconds && `began at ${clock(header.began_unix_seconds * 1000)}`, seconds(data.last), many(data.nodes.length, "node"), many(data.views.length, "view"), many(data.events.length, "event"), (header.names || header.prefixes) && "some names only"].filter(Boolean);
+  const facts = [header.began_unix_seconds && `began at ${clock(header.began_unix_seconds * 1000)}`, seconds(data.last), many(data.nodes.length, "node"), many(data.views.length, "view"), many(data.events.length, "event"), (header.names || header.prefixes) && "some names only", !data.grants.length && !data.waits.length && "nothing is held or waited for"].filter(Boolean);
   const unlisted = data.unlisted.length && `What was held before is not known${data.unlisted.length < data.nodes.length ? ` of node ${data.unlisted.join(", ")}` : ""}.`;
   const amber = [data.missed > 0 && `${many(data.missed, "event is", "events are")} missing.`, unlisted, !data.complete && "The recording was cut off."].filter(Boolean).join(" ");
   const found = data.findings.length;
@@ -62,7 +62,7 @@ export function show(root, text, name) {
     { class: "view recording" },
     h("header", { class: "rec-title" }, h("h1", {}, header.title), h("p", { class: "quiet" }, `${name ? `${name}: ` : ""}${facts.join(", ")}. `, amber && h("span", { class: "amber" }, amber)), header.command && command(header.command)),
     h("div", { class: "rec-tools" }, h("label", { class: "rec-pick", for: "rec-name" }, "Name ", names), menu(line), h("div", { class: "pair", role: "group", "aria-label": "Zoom of time" }, h("span", { class: "quiet" }, "zoom"), zoom("More time", "−", -1), line.zoomed, zoom("Less time", "+", 1)), look.buttons, h("button", { class: "button small", title: "Export pictures (X)", onclick: () => exportLine(line) }, "Export"), h("span", { class: "rec-go" }, button("Previous", () => line.go(line.at - 1)), button("Next", () => line.go(line.at + 1)), line.where, found > 0 && h("button", { class: "button danger-text", onclick: nextFinding }, found > 1 ? `Next of ${count(found)} findings` : "Show the finding"))),
-    h("section", { class: "panel rec-time-line", "aria-label": "Time" }, h("div", { class: "rec-plot" }, line.axis, line.rows, line.times, line.head, table.element), line.slider, line.sentence, h("p", { class: "rec-legend quiet" }, legend(data))),
+    h("section", { class: "panel rec-time-line", "aria-label": "Time" }, h("div", { class: "rec-plot" }, line.axis, line.rows, line.times, line.head, table.element), line.slider, line.sentence, h("p", { class: "rec-legend quiet" }, legend(data), line.folds)),
     line.list,
   );
   fill(root, element);

@@ -246,6 +246,7 @@ test("what is known of a grant is what its nodes and the cluster say", { timeout
   // Files from before there were lists say that they have none.
   const old = lines.filter((it) => !/holding|listed|out_of_view/.test(it.event));
   await openFile(await written(folder, "old.jsonl", old));
+  assert.equal(await page.locator(".rec-sheet .rec.before").count(), 1, "what is released and was never granted was held before");
   await page.getByText("What was held before is not known.").waitFor();
   await fine();
 });
@@ -260,6 +261,7 @@ test("an empty recording and a huge one are shown", { timeout: 2 * LONG }, async
   context.diagnostic(`opened in ${Date.now() - begun} ms`);
   assert.ok(Date.now() - begun < 10_000, "it opens soon");
   assert.equal(await slider().getAttribute("aria-valuemax"), "99996");
+  await page.getByText(/^Folded: /).waitFor();
   const each = await page.evaluate(async () => {
     const slider = document.querySelector("[role=slider]");
     const begun = performance.now();
@@ -270,6 +272,8 @@ test("an empty recording and a huge one are shown", { timeout: 2 * LONG }, async
     }
     return (performance.now() - begun) / 20;
   });
+  for (let zoom = 0; zoom < 8; zoom += 1) await page.keyboard.press("]");
+  await page.getByText(/^Folded: /).waitFor({ state: "hidden" });
   context.diagnostic(`${each.toFixed(1)} ms for a zoom and a step`);
   assert.ok(each < 400, `a zoom and a step took ${each} ms`);
   await fine();
@@ -277,6 +281,7 @@ test("an empty recording and a huge one are shown", { timeout: 2 * LONG }, async
 
 test("names, nodes and kinds can be left out, and time zooms", { timeout: LONG }, async () => {
   await openFile(await record("run.jsonl", "--seed", "9"));
+  assert.equal(await page.locator(".rec.before").count(), 0, "nothing is held before the first moment");
   const all = Number(await slider().getAttribute("aria-valuemax"));
   await page.locator("#rec-name").selectOption("name 1");
   const named = Number(await slider().getAttribute("aria-valuemax"));
@@ -337,5 +342,10 @@ test("what is no recording, or is cut off, is said", { timeout: LONG }, async ()
   await fs.writeFile(file, text.replace("tokenwood.recording/1", "tokenwood.recording/9"));
   await page.setInputFiles("#file", file);
   await page.getByRole("alert").getByText(/The file is tokenwood\.recording\/9/).waitFor();
+  for (const [line, why] of [["{}", /Line 2 is no event/], ['{"time":1,"node":null,"event":"view"}', /Line 2 is no event/], ["{", /Line 2 is not JSON/]]) {
+    await fs.writeFile(file, `${text.split("\n")[0]}\n${line}\n`);
+    await page.setInputFiles("#file", file);
+    await page.getByRole("alert").getByText(why).waitFor();
+  }
   assert.deepEqual(page.wrongs, []);
 });

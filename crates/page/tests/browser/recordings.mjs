@@ -82,8 +82,9 @@ export function huge(folder, count = 100_000) {
   const rounds = Math.floor((count - lines.length - 2) / 3);
   for (let at = 0; at < rounds; at += 1) {
     const [from, node, name] = [0.02 + (at * 600) / rounds, at % 5, `job/${at % 400}`];
-    // Shorter than three rounds later, so that lines stay in order.
-    lines.push(request(from, node, "waits", name, at), request(from + 0.0001, node, "granted", name, at, 0), request(from + 0.0002, node, "released", name, at, 0));
+    const long = 0.01 + 0.04 * Math.abs(Math.sin(at / 3000 + node));
+    lines.push(request(from, node, "waits", name, at), request(from + 0.0001, node, "granted", name, at, 0), request(from + long, node, "released", name, at, 0));
   }
+  lines.sort((one, other) => one.time - other.time);
   return written(folder, "huge.jsonl", [...lines, { time: 601, node: null, event: "ends" }], { nodes: [0, 1, 2, 3, 4] });
 }
