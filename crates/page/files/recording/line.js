@@ -43,7 +43,7 @@ export class Line {
     this.body = h("tbody", {});
     this.list = h("div", { class: "rec-list panel", tabindex: 0, role: "region", "aria-label": "Events" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "seconds"), h("th", { scope: "col" }, "what happens"))), this.body));
     this.where = h("span", { class: "quiet" });
-    this.folds = h("span", { class: "amber", hidden: true }, "Folded: the higher a bar, the more is held in that time. Zoom in for each grant.");
+    this.folds = h("span", { hidden: true }, "Folded: the higher a bar, the more is held in that time. Zoom in for each grant.");
     this.zoomed = h("span", { class: "zoomed" });
     this.watch = new ResizeObserver(() => this.draw());
     this.watch.observe(this.rows);

@@ -10,16 +10,13 @@ const MOST_LANES = 6;
 const [BIN, FULL] = [3, 10];
 
 /** For each node and bin: how long grants are held in it, next to the fullest. */
-function folded(grants, { left, width, lo, hi, end, y }) {
-  const [count, wide] = [Math.ceil((width - left) / BIN), ((hi - lo) * BIN) / (width - left)];
-  const bins = new Map([...y.keys()].map((node) => [node, new Float64Array(count + 1)]));
+function folded(grants, { left, width, lo, hi, end, x, y }) {
+  const [count, wide] = [Math.ceil((width - left) / BIN), BIN / (x(lo + 1) - x(lo))];
+  const bins = new Map([...y.keys()].map((node) => [node, new Float64Array(count)]));
   let most = 0;
   for (const it of grants) {
-    const [from, to, row] = [Math.max(it.from, lo), Math.min(it.to ?? end, hi), bins.get(it.node)];
-    for (let at = Math.floor((from - lo) / wide); at <= Math.min(count, (to - lo) / wide); at += 1) {
-      row[at] += Math.max(0, Math.min(to, lo + (at + 1) * wide) - Math.max(from, lo + at * wide));
-      most = Math.max(most, row[at]);
-    }
+    const [from, to, row] = [Math.max(it.from, lo) - lo, Math.min(it.to ?? end, hi) - lo, bins.get(it.node)];
+    for (let at = Math.floor(from / wide); at < count && at * wide < to; at += 1) most = Math.max(most, (row[at] += Math.min(to, (at + 1) * wide) - Math.max(from, at * wide)));
   }
   return { bins, most };
 }

@@ -120,9 +120,9 @@ export class Recording {
     // What a node says late of what was over then changes nothing.
     const end = (it, to, how) => Object.assign(it, { over: true }, it.doubt !== null && it.how === "no_answer" ? { until: to } : { to, how });
     for (const it of this.events) {
-      const { event, node, time, name, session, request, slot, fence, group, label } = it;
+      const { event, node, time, name, session, request, slot, fence, label } = it;
       const prefix = `${own ? "" : `${node}/`}${session}`;
-      const made = { node, name, session, slot, fence, group, from: time, to: null, doubt: null, label };
+      const made = { node, name, slot, fence, label, from: time, to: null, doubt: null };
       const had = own ? null : open.get(prefix)?.get(request);
       const was = had?.over ? null : had;
       if (event === "waits") {

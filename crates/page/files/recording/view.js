@@ -18,22 +18,15 @@ function menu(line) {
   return element;
 }
 
-/** The marks that a recording may have: those that it has not are left out of the legend. */
-const LEGEND = [
-  ["alive", "runs", "M0 1h22v10h-22z"],
-  ["leads", "leads", "M0 5h22v2.5h-22z", ({ bands }) => bands.some((it) => it.kind === "leads")],
-  ["grant", "holds", "M0 3h22v6h-22z", ({ grants }) => grants.length],
-  ["before", "since before the recording", "M6 6l6 -5v10z", ({ grants }) => grants.some((it) => it.before)],
-  ["maybe", "not known whether it holds", "M1 3h20v6h-20z", ({ grants }) => grants.some((it) => it.how === "no_answer")],
-  ["wait", "waits", "M0 6h22", ({ waits }) => waits.length],
-  ["lapsed", "no lease", "M0 1h22v10h-22z", ({ bands }) => bands.some((it) => it.kind === "lapsed")],
-  ["silent", "no answer", "M1 1h20v10h-20z", ({ bands }) => bands.some((it) => it.kind === "silent"), "M1 6h20"],
-  ["out", "out of the view", "M1 1h20v10h-20z", ({ bands }) => bands.some((it) => it.kind === "out")],
-  ["gone", "does not run", "M0 6h22", ({ bands }) => bands.some((it) => it.kind === "down")],
-  ["still", "stands still", "M2 11l10 -10M8 11l10 -10M14 11l8 -8", ({ bands }) => bands.some((it) => it.kind === "still")],
-  ["part", "partition", "M1 2v8M1 6H21M21 2v8", ({ partitions }) => partitions.length],
-];
-const legend = (data) => LEGEND.filter(([, , , has]) => !has || has(data)).map(([kind, words, d, , hush]) => h("span", {}, s("svg", { width: 22, height: 12, "aria-hidden": "true" }, s("path", { class: `rec ${kind} pine`, d }), hush && s("path", { class: "rec hush", d: hush })), words));
+const BOX = "M1 1h20v10h-20z";
+const LEGEND = { alive: ["runs", BOX], leads: ["leads", "M0 5h22v2.5h-22z"], grant: ["holds", "M0 3h22v6h-22z"], before: ["since before the recording", "M6 6l6 -5v10z"], maybe: ["not known whether it holds", "M1 3h20v6h-20z"], wait: ["waits"], lapsed: ["no lease", BOX], silent: ["no answer", BOX, "hush"], out: ["out of the view", BOX], gone: ["does not run"], still: ["stands still", "M2 11l10 -10M8 11l10 -10M14 11l8 -8"], cut: ["does not reach the leader"], part: ["partition", "M1 2v8M1 6H21M21 2v8"] };
+
+/** What the marks mean that a recording has. */
+function legend({ bands, grants, waits, partitions }) {
+  const has = new Set(["alive", ...bands.map((it) => (it.kind === "down" ? "gone" : it.kind)), grants.length && "grant", grants.some((it) => it.before) && "before", grants.some((it) => it.how === "no_answer") && "maybe", waits.length && "wait", partitions.length && "part"]);
+  const mark = (kind, d = "M0 6h22") => s("path", { class: `rec ${kind} pine`, d });
+  return Object.entries(LEGEND).filter(([kind]) => has.has(kind)).map(([kind, [words, d, over]]) => h("span", {}, s("svg", { width: 22, height: 12, "aria-hidden": "true" }, mark(kind, d), over && mark(over)), words));
+}
 
 /** Shows the text of a recording instead of what is there. Throws what is wrong with it. */
 export function show(root, text, name) {
