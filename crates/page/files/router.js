@@ -31,6 +31,14 @@ export function replace(to) {
   history.replaceState(history.state, "", to);
 }
 
+/** Keeps one choice in the address; without a value, the address says nothing of it. */
+export function mark(name, value) {
+  const here = new URL(location.href);
+  if (value) here.searchParams.set(name, value);
+  else here.searchParams.delete(name);
+  replace(here);
+}
+
 export const current = () => shown;
 
 /** Shows the view of the address. */

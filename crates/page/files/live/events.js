@@ -18,10 +18,10 @@ const WORDS = {
   "session-ended": ["out", "ended"],
 };
 
-/** `most` rows; `name` shows only events of that name. */
+/** `most` rows; `name` and `node` show only events of that name, of that node. */
 export class Events {
-  constructor({ most, name = null, whole = false }) {
-    Object.assign(this, { most, name, whole });
+  constructor({ most, name = null, node = null, whole = false }) {
+    Object.assign(this, { most, name, node, whole });
     this.missed = h("p", { class: "quiet", role: "status" });
     this.list = h("ol", { class: "events" });
     this.hold = h("button", { class: "chip hold", onclick: toggleHold }, h("span", {}, "Hold still"), h("kbd", {}, "Space"));
@@ -30,7 +30,9 @@ export class Events {
   }
 
   #shown() {
-    return this.name === null ? live.events : live.events.filter((event) => event.name === this.name || event.name === undefined);
+    if (this.name === null && this.node === null) return live.events;
+    // What was missed may have been of this name and of this node.
+    return live.events.filter((event) => !(event.event in WORDS) || ((this.name ?? event.name) === event.name && (this.node ?? event.node) === event.node));
   }
 
   update() {

@@ -9,28 +9,33 @@ import { count, who } from "../words.js";
 import { health } from "./nodes.js";
 import { place, tabled } from "./tables.js";
 
-const [WIDTH, HEIGHT] = [560, 348];
+/** The room for the picture: its size, how far the ring stays from the sides, how many beads fit, and letters of a label. */
+const WIDE = { width: 560, height: 348, aside: 96, beads: 5, letters: 24 };
+const SMALL = { width: 366, height: 430, aside: 74, beads: 1, letters: 15 };
+const small = matchMedia("(max-width: 699px)");
 const R = 25;
 /** So many nodes are drawn: those that have to do with the name come first. */
 const MOST = 16;
 /** From here on labels are shown on focus only. */
 const CROWD = 13;
-const BEADS = 5;
 /** So many tokens are drawn at a node, and the pointers of so many slots: the table has all. */
 const TOKENS = 3;
 const SLOTS = 6;
 const WAYS = 48;
 
+/** Whether a node is in the lower part: there labels and tokens are below it. */
+const low = (at, room) => at.y > room.height / 2 + 20;
+
 /** A token and its queue, beside its node; in a crowd, on the far side of the ring. */
-function token({ slot, next }, at, busy, index, r, crowded) {
-  const [dx, dy] = [at.x >= WIDTH / 2 - 1 ? 1 : -1, at.y > HEIGHT / 2 + 20 ? 1 : -1];
+function token({ slot, next }, at, busy, index, { radius: r, crowded, room }) {
+  const [dx, dy] = [at.x >= room.width / 2 - 1 ? 1 : -1, low(at, room) ? 1 : -1];
   // On the edge of the node; further ones towards its middle, away from the label below.
   const off = dy * (r - 6 - index * 23);
   const turn = at.angle + (index === 0 ? 0 : index === 1 ? 0.9 : -0.9);
   const place = crowded ? { x: at.x + (r + 2) * Math.cos(turn), y: at.y + (r + 2) * Math.sin(turn) } : { x: at.x + dx * (Math.sqrt(Math.max(0, r * r - off * off)) + 4), y: at.y + off };
   const [ux, uy] = crowded ? [Math.cos(turn), Math.sin(turn)] : [dx, 0];
   const along = (by) => ({ x: place.x + ux * by, y: place.y + uy * by });
-  const beads = next.slice(0, crowded ? 1 : BEADS);
+  const beads = next.slice(0, crowded ? 1 : room.beads);
   const tone = colour(slot);
   const step = crowded ? 22 : 24;
   const lead = crowded ? 0 : 6;
@@ -52,9 +57,9 @@ function token({ slot, next }, at, busy, index, r, crowded) {
 }
 
 /** What does not fit on the shoulder of a node. */
-function beyond(at, more, r) {
-  const side = at.x >= WIDTH / 2 - 1 ? 1 : -1;
-  return s("text", { class: `label beyond-tokens ${side > 0 ? "right" : "left"}`, x: at.x + side * (r + 12), y: at.y + (at.y > HEIGHT / 2 + 20 ? -1 : 1) * (r + 8) }, `+ ${count(more)} ${more === 1 ? "token" : "tokens"}`);
+function beyond(at, more, { radius: r, room }) {
+  const side = at.x >= room.width / 2 - 1 ? 1 : -1;
+  return s("text", { class: `label beyond-tokens ${side > 0 ? "right" : "left"}`, x: at.x + side * (r + 12), y: at.y + (low(at, room) ? -1 : 1) * (r + 8) }, `+ ${count(more)} ${more === 1 ? "token" : "tokens"}`);
 }
 
 /** Pointers of one slot in words: those that lead to the same node together, as "0–6, 9 → 3". */
@@ -69,18 +74,18 @@ function ways(pointers) {
 /** A pointer, before it has a place. */
 const way = ({ slot }) => s("g", { class: "way" }, s("path", { class: `path ${colour(slot)}` }), s("path", { class: `head ${colour(slot)}`, d: "M-7 -3.4L1 0L-7 3.4Z" }));
 
-const words = (clients, home, node) => {
+const words = (clients, home, node, letters) => {
   const holds = clients.filter((client) => client.state === "holds");
   const waits = clients.filter((client) => client.state === "waits").length;
   const first = holds.length === 1 ? who(holds[0].label).name : holds.length ? `${count(holds.length)} hold` : "";
-  return [first.length > 24 ? `${first.slice(0, 23)}…` : first, waits ? `${count(waits)} ${waits === 1 ? "waits" : "wait"}` : "", home === node ? "home" : ""].filter(Boolean).join(", ");
+  return [first.length > letters ? `${first.slice(0, letters - 1)}…` : first, waits ? `${count(waits)} ${waits === 1 ? "waits" : "wait"}` : "", home === node ? "home" : ""].filter(Boolean).join(", ");
 };
 
 export class Graph {
   #drawn = "";
 
   constructor() {
-    this.svg = s("svg", { class: "graph", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Where the tokens are" });
+    this.svg = s("svg", { class: "graph", role: "group", "aria-label": "Where the tokens are" });
     this.ways = s("g", { class: "ways", "aria-hidden": "true" });
     this.asks = s("g", { "aria-hidden": "true" });
     this.spots = s("g", {});
@@ -96,9 +101,11 @@ export class Graph {
   update(nodes, lock) {
     if (!nodes || !lock) return;
     const pointers = lock.pointers ?? [];
-    const key = JSON.stringify([tabled(), nodes.map((node) => node.node), lock.tokens, pointers, lock.home, this.chosen, lock.clients.map((client) => [client.node, client.state, client.slot, client.label?.words]), nodes.map(health), lock.no_answer]);
+    const key = JSON.stringify([tabled(), small.matches, nodes.map((node) => node.node), lock.tokens, pointers, lock.home, this.chosen, lock.clients.map((client) => [client.node, client.state, client.slot, client.label?.words]), nodes.map(health), lock.no_answer]);
     if (key === this.#drawn) return;
     this.#drawn = key;
+    this.room = small.matches ? SMALL : WIDE;
+    set(this.svg, { viewBox: `0 0 ${this.room.width} ${this.room.height}` });
     this.svg.toggleAttribute("hidden", tabled());
     this.#choices(lock.tokens);
     const tokens = lock.tokens.filter((it) => this.chosen === null || it.slot === this.chosen);
@@ -109,7 +116,7 @@ export class Graph {
     const shown = nodes.length <= MOST ? nodes : [...nodes].sort((a, b) => part(b.node) - part(a.node) || a.node - b.node).slice(0, MOST).sort((a, b) => a.node - b.node);
     this.crowded = shown.length >= CROWD;
     this.radius = this.crowded ? 17 : shown.length > 8 ? 20 : R;
-    const at = places(shown.length, WIDTH, HEIGHT - 18, this.radius, { x: shown.length > 2 ? 96 : 130, y: this.crowded ? 30 : 12 });
+    const at = places(shown.length, this.room.width, this.room.height - 18, this.radius, { x: this.crowded ? this.room.aside - 20 : this.room.aside, y: this.crowded ? 44 : 12 });
     const where = new Map(shown.map((node, index) => [node.node, at[index]]));
     const held = new Set(lock.clients.filter((client) => client.state === "holds").map((client) => client.slot));
     const waits = new Set(tokens.flatMap((it) => it.next.map((node) => `${it.slot}/${node}`)));
@@ -122,7 +129,7 @@ export class Graph {
       ways = ways.filter((it) => it.slot !== slot);
     }
     const order = new Map(drawn.map((it, index) => [it.slot, index]));
-    keyed(this.ways, ways, (it) => `${it.slot}/${it.from}/${shown.length}`, (it) => way(it), (element, it) => this.#way(element, it, where, order.get(it.slot)));
+    keyed(this.ways, ways, (it) => `${it.slot}/${it.from}/${shown.length}/${this.room.width}`, (it) => way(it), (element, it) => this.#way(element, it, where, order.get(it.slot)));
     fill(this.asks, drawn.flatMap((it, index) => it.next.map((node) => this.#line(where.get(node), where.get(it.node), it.slot, index))).filter(Boolean));
     fill(this.spots, shown.map((node, index) => this.#node(node, at[index], lock, tokens)));
     fill(this.tokens, this.#tokens(tokens, where, held));
@@ -175,16 +182,16 @@ export class Graph {
     const queued = tokens.find((it) => it.next.includes(node.node));
     const silent = lock.no_answer.includes(node.node) || health(node) === "out";
     const kind = silent ? "silent" : holder ? `in ${colour(holder.slot)}` : waits ? `waits ${colour(queued?.slot)}` : "out";
-    const text = silent ? "no answer" : words(here, lock.home, node.node);
+    const text = silent ? "no answer" : words(here, lock.home, node.node, this.room.letters);
     return s("a", { class: `spot ${kind}`, href: address(`node/${node.node}`), transform: `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`, "aria-label": `node ${node.node}${text ? `, ${text}` : ", has nothing to do with it"}` }, s("circle", { class: "disc", r: this.radius }), s("text", { class: "number" }, String(node.node)), " ", this.#label(at, text, holder ? "strong" : ""));
   }
 
   /** Labels stand outside the ring: beside the node at the top, whose tokens are on its right, above the upper ones, below the others. */
   #label(at, text, kind) {
     const r = this.radius;
-    if (this.crowded) return label(0, at.y > HEIGHT / 2 + 20 ? r + 14 : -r - 10, text, `${kind} on-focus`);
-    if (at.y < HEIGHT / 3 && Math.abs(at.x - WIDTH / 2) < 2) return label(-r - 9, 0, text, `${kind} left`);
-    return label(0, at.y > HEIGHT / 2 + 20 ? r + 18 : -r - 14, text, kind);
+    if (this.crowded) return label(0, low(at, this.room) ? r + 14 : -r - 10, text, `${kind} on-focus`);
+    if (at.y < this.room.height / 3 && Math.abs(at.x - this.room.width / 2) < 2) return label(-r - 9, 0, text, `${kind} left`);
+    return label(0, low(at, this.room) ? r + 18 : -r - 14, text, kind);
   }
 
   #tokens(tokens, where, held) {
@@ -193,8 +200,8 @@ export class Graph {
       const place = where.get(it.node);
       const index = stacked.get(it.node) ?? 0;
       stacked.set(it.node, index + 1);
-      return place && index < TOKENS ? token(it, place, held.has(it.slot), index, this.radius, this.crowded) : null;
-    }).concat([...stacked].filter(([node, all]) => all > TOKENS && where.has(node)).map(([node, all]) => beyond(where.get(node), all - TOKENS, this.radius)));
+      return place && index < TOKENS ? token(it, place, held.has(it.slot), index, this) : null;
+    }).concat([...stacked].filter(([node, all]) => all > TOKENS && where.has(node)).map(([node, all]) => beyond(where.get(node), all - TOKENS, this)));
   }
 
   #choices(tokens) {

@@ -2,7 +2,7 @@
 
 import { fill, h, keyed, s, say } from "../dom.js";
 import { colour } from "../draw/marks.js";
-import { address, replace } from "../router.js";
+import { mark } from "../router.js";
 import { chosen, count, fence, lasted, shortClock, who } from "../words.js";
 import { place, tabled } from "./tables.js";
 
@@ -54,8 +54,7 @@ export class HandOffs {
   /** How many waited, each time that was asked. */
   #samples = [];
 
-  constructor(name, span) {
-    this.name = name;
+  constructor(span) {
     this.span = span in SPANS ? span : "30s";
     this.lanes = h("div", { class: "lanes" });
     this.waiting = s("svg", { class: "waiting", preserveAspectRatio: "none", viewBox: "0 0 1000 40", "aria-hidden": "true" });
@@ -78,7 +77,7 @@ export class HandOffs {
 
   #choose(key) {
     this.span = key;
-    replace(address(`name/${encodeURIComponent(this.name)}`, { span: key === "30s" ? "" : key }));
+    mark("span", key === "30s" ? "" : key);
     this.#mark();
     this.redraw?.();
   }

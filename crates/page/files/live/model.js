@@ -42,6 +42,7 @@ class Live extends EventTarget {
   waitingMore = 0;
   noAnswer = [];
   #sequence = 0;
+  #resumed = 0;
   #dirty = new Set();
   #wanted = [];
   #flags = new Set();
@@ -62,9 +63,9 @@ class Live extends EventTarget {
     return this.heldAt ?? (this.old ? this.heard : Date.now());
   }
 
-  /** Whether the node has been silent for so long that the picture is old. */
+  /** Whether the node has been silent for so long that the picture is old. While the picture is held still, nothing is asked. */
   get old() {
-    return this.heard > 0 && Date.now() - this.heard > OLD_AFTER;
+    return this.heard > 0 && this.heldAt === null && Date.now() - Math.max(this.heard, this.#resumed) > OLD_AFTER;
   }
 
   /** The views name what they show: that is asked for first. */
@@ -87,7 +88,7 @@ class Live extends EventTarget {
 
   resume() {
     if (this.heldAt === null) return;
-    this.heldAt = null;
+    [this.heldAt, this.#resumed] = [null, Date.now()];
     const waiting = this.waiting;
     if (this.waitingMore) this.#note({ event: "missed", facts: { events: this.waitingMore }, held: true }, Date.now());
     [this.waiting, this.waitingMore] = [[], 0];

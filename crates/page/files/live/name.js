@@ -2,7 +2,8 @@
 
 import { Problem, ask, lockPath } from "../ask.js";
 import { fill, h, keyed, say } from "../dom.js";
-import { disc, slice } from "../draw/marks.js";
+import { colour, disc, slice } from "../draw/marks.js";
+import { Tabs } from "../draw/tabs.js";
 import { KINDS, count, fence, lasted, many, quoted, who } from "../words.js";
 import { force, resize } from "./acts.js";
 import { Graph } from "./graph.js";
@@ -41,17 +42,19 @@ class NameView {
     this.force = h("button", { class: "button act danger-text", onclick: () => this.#force() }, "Force release…");
     this.graph = new Graph();
     this.graph.redraw = () => this.update();
-    this.handoffs = new HandOffs(name, query.get("span") ?? "30s");
+    this.handoffs = new HandOffs(query.get("span") ?? "30s");
     this.handoffs.redraw = () => this.update();
     this.inside = table("Holders", ["slot", "node", "who", "client", "fence", "for", ""]);
     this.queue = table("Queue", ["place", "node", "who", "client", "next by", "for"]);
     this.look = looks(query, () => this.update());
+    this.tabs = new Tabs("What of it", [["holders", "Holders", this.inside.element], ["queue", "Queue", this.queue.element], ["where", "Where", this.graph.element], ["handoffs", "Hand-offs", this.handoffs.element]], query.get("tab"));
     this.trouble = h("p", { class: "wrong", role: "alert" });
     this.element = root.appendChild(
       h(
         "div",
         { class: "view one-name" },
         h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), name)), this.chips, h("div", { class: "acts" }, command(`tokenwood inspect ${quoted(name)}`), this.resize, this.force, this.look.buttons), this.trouble),
+        this.tabs.element,
         this.graph.element,
         h("div", { class: "tables" }, this.inside.element, this.queue.element),
         this.handoffs.element,
@@ -66,6 +69,7 @@ class NameView {
     clearTimeout(this.#timer);
     live.show([]);
     this.look.leave();
+    this.tabs.leave();
   }
 
   #later(ms) {
@@ -109,6 +113,8 @@ class NameView {
     const waiters = lock.clients.filter((client) => client.state === "waits");
     this.#facts(lock, holders);
     this.graph.update(live.cluster?.nodes, lock);
+    this.tabs.count("holders", count(holders.length));
+    this.tabs.count("queue", count(waiters.length));
     const slots = lock.kind === "semaphore" ? ` of ${many(lock.slots, "slot")}` : "";
     const silent = lock.no_answer.length ? `; node ${lock.no_answer.join(", ")} gave no answer, its clients are missing` : "";
     say(this.inside.note, `${holders.length ? `${count(holders.length)}${slots}` : "free"}${silent}`);
@@ -120,6 +126,7 @@ class NameView {
       const next = nextBy(client, lock);
       if (row.next.dataset.key !== String(next)) {
         row.next.dataset.key = String(next);
+        row.node.className = `disc waits ${colour(next)}`;
         fill(row.next, next === null ? h("span", { class: "quiet" }, "–") : slice(next, false, `slot ${next}`));
       }
     });
@@ -141,7 +148,7 @@ class NameView {
     const { name, at } = who(client.label);
     const age = h("td", { class: "number" });
     const button = h("button", { class: "round small act", "aria-label": `Force release of slot ${client.slot}`, title: `Force release of slot ${client.slot}`, onclick: () => force(this.name, client) }, "···");
-    const row = h("tr", {}, h("td", {}, slice(client.slot, true, `slot ${client.slot}`)), h("td", {}, disc(client.node, "in", { token: client.slot, name: `node ${client.node}` })), h("td", { class: "who" }, h("span", {}, name), h("span", { class: "quiet" }, at), client.group && h("span", { class: "group-name" }, client.group), client.mode && h("span", { class: "word" }, client.mode === "shared" ? "reads" : "writes"), client.revoked && h("span", { class: "amber" }, "revoked")), h("td", { class: "quiet" }, clientId(client)), h("td", {}, h("code", { title: `the whole number: ${client.fence}` }, fence(client.fence))), age, h("td", { class: "last" }, button));
+    const row = h("tr", {}, h("td", {}, slice(client.slot, true, `slot ${client.slot}`)), h("td", {}, disc(client.node, "in", { token: client.slot, name: `node ${client.node}` })), h("td", { class: "who" }, h("span", {}, name), client.group && h("span", { class: "group-name" }, client.group), client.mode && h("span", { class: "word" }, client.mode === "shared" ? "reads" : "writes"), client.revoked && h("span", { class: "amber" }, "revoked"), h("span", { class: "quiet" }, at)), h("td", { class: "quiet" }, clientId(client)), h("td", {}, h("code", { title: `the whole number: ${client.fence}` }, fence(client.fence))), age, h("td", { class: "last" }, button));
     return Object.assign(row, { age });
   }
 }
@@ -150,9 +157,9 @@ const clientId = (client) => (client.session === undefined ? "–" : `${client.s
 
 function waiter(client) {
   const { name, at } = who(client.label);
-  const [age, next] = [h("td", { class: "number" }), h("td", {})];
-  const row = h("tr", {}, h("td", { class: "quiet" }), h("td", {}, disc(client.node, "waits", { name: `node ${client.node}` })), h("td", { class: "who" }, h("span", {}, name), h("span", { class: "quiet" }, at), client.groups.map((group) => h("span", { class: "group-name" }, group)), client.mode && h("span", { class: "word" }, client.mode === "shared" ? "reads" : "writes")), h("td", { class: "quiet" }, clientId(client)), next, age);
-  return Object.assign(row, { age, next });
+  const [age, next, node] = [h("td", { class: "number" }), h("td", {}), disc(client.node, "waits", { name: `node ${client.node}` })];
+  const row = h("tr", {}, h("td", { class: "quiet" }), h("td", {}, node), h("td", { class: "who" }, h("span", {}, name), client.groups.map((group) => h("span", { class: "group-name" }, group)), client.mode && h("span", { class: "word" }, client.mode === "shared" ? "reads" : "writes"), h("span", { class: "quiet" }, at)), h("td", { class: "quiet" }, clientId(client)), next, age);
+  return Object.assign(row, { age, next, node });
 }
 
 /** The slot whose token comes to the node of a waiter next, if a token has that node in its queue or is there. */

@@ -77,7 +77,7 @@ export class Names {
   /** A choice of the reader replaces the address. */
   change(choice) {
     Object.assign(this.filter, choice);
-    replace(address(this.path, toQuery(this.filter)));
+    replace(address(this.path, { ...toQuery(this.filter), events: new URLSearchParams(location.search).get("events") }));
     this.scroll.scrollTop = 0;
     this.#reorder(true);
   }

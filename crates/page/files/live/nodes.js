@@ -149,6 +149,13 @@ export class Nodes {
     fill(parts.dots, Array.from({ length: holds + waits }, (_, at) => s("circle", { class: at < holds ? "held" : "waits", r: 1.9, cx: (at - (holds + waits - 1) / 2) * 5.6, cy: 11 })));
   }
 
+  /** Whether the name on a flight would cover another one, a node or its label. */
+  #covers(flight) {
+    const box = flight.querySelector("rect").getBoundingClientRect();
+    const apart = (it) => it.right < box.left || it.left > box.right || it.bottom < box.top || it.top > box.bottom;
+    return [...this.svg.querySelectorAll("a.node, .flight rect")].some((it) => !flight.contains(it) && !apart(it.getBoundingClientRect()));
+  }
+
   /** A token moved: its way is drawn once, and fades. */
   #fly({ name, from, to }) {
     const [begin, end] = [this.#places.get(from), this.#places.get(to)];
@@ -173,6 +180,7 @@ export class Nodes {
     const told = room && [s("rect", { x: x - wide / 2, y: y - 10, width: wide, height: 20, rx: 10 }), s("text", { x, y: y + 0.5 }, short)];
     const flight = s("g", { class: "flight", "data-name": name }, s("path", { class: "way", d: curve.d, pathLength: 1 }), head(curve, "pine"), told);
     this.flights.append(flight);
+    if (told && this.#covers(flight)) for (const part of told) part.remove();
     setTimeout(() => flight.remove(), 2600);
   }
 }

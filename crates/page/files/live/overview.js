@@ -2,6 +2,7 @@
 
 import { fill, h, say } from "../dom.js";
 import { count, lasted, many, time } from "../words.js";
+import { Drawer } from "./drawer.js";
 import { Events } from "./events.js";
 import { figures } from "./figures.js";
 import { fromQuery } from "./filter.js";
@@ -20,7 +21,9 @@ export function overview(root, { query }) {
   const [nodes, names, events] = [new Nodes(), new Names(fromQuery(query), "live"), new Events({ most: EVENTS })];
   const reach = h("p", { class: "reach" });
   const look = looks(query, () => update(new Set(["all"])));
-  root.append(h("div", { class: "view overview" }, h("div", { class: "strip-top" }, h("div", { class: "title" }, title, facts), h("div", { class: "near" }, nodes.strip, reach), strip.element, look.buttons, strip.table), h("div", { class: "left" }, nodes.element, events.element), names.element));
+  const left = h("div", { class: "left" }, nodes.element, events.element);
+  const drawer = new Drawer(left, query);
+  root.append(h("div", { class: "view overview" }, h("div", { class: "strip-top" }, h("div", { class: "title" }, title, facts), h("div", { class: "near" }, nodes.strip, reach), strip.element, drawer.button, look.buttons, strip.table), left, names.element));
   const update = (flags) => {
     if (live.cluster) {
       say(title, live.cluster.cluster);
@@ -29,13 +32,14 @@ export function overview(root, { query }) {
         facts.dataset.key = key;
         fill(facts, summary(live.cluster));
         const well = live.cluster.nodes.filter((node) => health(node) !== "out").length;
-        fill(reach, h("strong", {}, `${well} of ${live.cluster.nodes.length} within reach`), h("span", {}, `view ${live.cluster.view}${live.cluster.leader === null ? "" : `, node ${live.cluster.leader} leads`}`));
+        fill(reach, h("strong", { class: well < live.cluster.nodes.length ? "amber" : null }, `${well} of ${live.cluster.nodes.length} within reach`), h("span", {}, `view ${live.cluster.view}${live.cluster.leader === null ? "" : `, node ${live.cluster.leader} leads`}`));
       }
     }
     if (!flags.has("tick") || flags.size > 1) {
       nodes.update();
       strip.update();
       events.update();
+      drawer.update();
     }
     names.update(flags);
   };
@@ -47,7 +51,7 @@ export function overview(root, { query }) {
     query: () => names.filter.q,
     step: (by) => names.step(by),
     keys: look.keys,
-    leave: () => (nodes.leave(), names.leave(), look.leave()),
+    leave: () => (nodes.leave(), names.leave(), look.leave(), drawer.leave()),
   };
 }
 
@@ -56,7 +60,7 @@ export function nodeView(root, { match, query }) {
   const id = Number(match[1]);
   const names = new Names(fromQuery(query), `node/${id}`, { node: id });
   const facts = h("dl", { class: "node-facts" });
-  const events = new Events({ most: EVENTS });
+  const events = new Events({ most: EVENTS, node: id });
   const look = looks(query, () => update(new Set(["all"])));
   root.append(h("div", { class: "view one-node" }, h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), `node ${id}`)), look.buttons), h("div", { class: "left" }, h("section", { class: "panel", "aria-labelledby": "facts-title" }, h("div", { class: "bar" }, h("h2", { id: "facts-title" }, "Facts")), facts), events.element), names.element));
   const update = (flags) => {

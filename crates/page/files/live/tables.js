@@ -1,7 +1,7 @@
 // Charts as tables, and the projector: what all live views offer, by a key and by a button.
 
 import { announce, fill, h } from "../dom.js";
-import { replace } from "../router.js";
+import { mark } from "../router.js";
 
 const root = document.documentElement;
 const onStage = () => "stage" in root.dataset;
@@ -37,10 +37,7 @@ export function place(name) {
 /** Everything larger, without bars: for a room full of people. */
 function stage(on) {
   root.toggleAttribute("data-stage", on);
-  const here = new URL(location.href);
-  if (on) here.searchParams.set("stage", "1");
-  else here.searchParams.delete("stage");
-  replace(here);
+  mark("stage", on ? "1" : "");
   // What fits is measured anew.
   dispatchEvent(new Event("resize"));
 }

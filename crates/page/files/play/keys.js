@@ -43,9 +43,10 @@ export function playerKeys(player) {
     key("L", "lose it", message("lose")),
     key("U", "duplicate it", message("duplicate")),
   ] : [];
-  const online = player.offline ? [] : [
+  const branches = player.offline ? [] : [key("B", "branches of this run", () => void branchesView(run))];
+  // A page of another site shows the run, and not what one does with it.
+  const online = player.offline || "embed" in document.documentElement.dataset ? [] : [
     key("F", "find a state", () => player.find()),
-    key("B", "branches of this run", () => void branchesView(run)),
     key("S", "share", () => void shareView(run)),
     key("X", "export", () => void exportView(run)),
     key("/", "find an algorithm", () => player.settings?.openAlgorithms()),
@@ -73,6 +74,7 @@ export function playerKeys(player) {
     ...acting,
     key("J", "next message", next(1)),
     key("K", "last message", next(-1)),
+    ...branches,
     ...online,
     key("P", "for a projector, and back", () => player.stage()),
     key("Escape", "leave the projector, choose nothing", () => {

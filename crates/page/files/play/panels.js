@@ -161,7 +161,7 @@ export class Properties {
     this.run = run;
     this.bad = h("div", { class: "bad-list" });
     this.list = h("ul", { class: "verdicts" });
-    this.seen = h("div", { class: "seen" });
+    this.seen = h("div", { class: "seen", tabindex: 0, role: "group", "aria-label": "Seen so far" });
     this.element = panel("of-properties", "Properties", h("div", { class: "scroll", tabindex: 0 }, this.bad, this.list), this.seen);
     this.told = this.element.querySelector("p");
   }

@@ -3,6 +3,7 @@
 import { fill, h } from "../dom.js";
 import { settingQuery } from "../play-address.js";
 import { address, replace } from "../router.js";
+import { keep, kept } from "./kept.js";
 import { Run } from "./model.js";
 import { server } from "./source.js";
 import { playView } from "./view.js";
@@ -71,13 +72,19 @@ const decoded = (text) => {
   }
 };
 
-function begin(root, query, title, path, load) {
+/** The entry of the history names its run: Back and a reload find it again. */
+function begin(root, query, title, path, load, id = history.state?.run ?? `${Date.now()} ${Math.random()}`) {
+  history.replaceState({ ...history.state, run: id }, "");
   const run = new Run();
+  const save = () => run.setting && !run.story && run.last + run.branches.length > 0 && keep(id, run);
+  addEventListener("pagehide", save);
   const view = playView(root, run, { about: (it) => (document.title = `${it.story?.title ?? it.setting.algorithm} · Tokenwood`) });
   if (query.get("stage") === "1") view.player.stage(true);
   let unfollow = () => {};
   load(run, view).then(() => (unfollow = follow(run, path)));
   const leave = () => {
+    removeEventListener("pagehide", save);
+    save();
     unfollow();
     view.leave();
   };
@@ -89,7 +96,13 @@ export function playRoute(root, { match, query }) {
   const algorithm = decoded(match[1] || USUAL);
   const at = /^\d+$/.test(query.get("at") ?? "") ? Number(query.get("at")) : undefined;
   const packed = /(?:^#|&)r=([\w-]+)/.exec(location.hash)?.[1];
+  // The bar leads to no run of its own: there the last one goes on.
+  const had = history.state?.run ? kept(history.state.run) : match[1] || packed || query.has("n") || query.has("opened") ? null : kept(null);
   return begin(root, query, algorithm, `play/${algorithm}`, async (run) => {
+    if (had) {
+      run.branches = had.branches;
+      return run.load(had.setting, had.steps, had.at);
+    }
     const setting = readSetting(algorithm, query);
     // A run has its setting on a line of its own; steps alone go with the setting of the query.
     const text = packed ? await unpack(packed) : null;
@@ -98,7 +111,7 @@ export function playRoute(root, { match, query }) {
     else if (query.get("opened") === "1") await run.open(null, at);
     else await run.load(setting, [], 0);
     if (query.get("auto") === "1" && run.setting) run.play();
-  });
+  }, had?.id);
 }
 
 /** /ui/story/NAME */

@@ -58,7 +58,7 @@ class Player {
     this.counts = h("dl", { class: "counts" });
     this.problem = h("div", { class: "problem", hidden: true });
     this.right = h("div", { class: "acts-row right-acts", hidden: true }, h("button", { class: "button", onclick: () => this.seeItRight() }, "See it right"), !offline && h("a", { class: "button", href: "/ui/gallery" }, "Gallery"));
-    const tools = offline ? [] : [act("Find…", "find", () => this.find(), "F"), act("Share", "share", () => shareView(run), "S"), act("Export", "export", () => exportView(run), "X")];
+    const tools = offline ? [] : [act("Find…", "find", () => this.find(), "F"), act("Share", "share", () => shareView(run), "S"), act("Export", "export", () => exportView(run), "X"), h("button", { class: "button to-branches", onclick: () => branchesView(run) }, "Branches")];
     if (this.settings) fill(this.settings.acts, h("button", { class: "button", title: "Begin again with no steps; this run stays under branches", onclick: () => this.change(run.setting, false) }, "New run"), tools);
     this.tabs = h("div", { class: "player-tabs", role: "tablist", "aria-label": "Panels" }, TABS.map(([name, words]) => h("button", { role: "tab", "data-tab": name, "aria-selected": String(name === "time"), onclick: () => this.tab(name) }, words)));
     this.header = h("header", { class: "player-head" }, !offline && h("a", { class: "round back-link", href: "/ui/gallery", "aria-label": "All runs" }, icon("left", 18)), h("div", {}, this.title, this.facts), !offline && [h("button", { class: "round", "aria-label": "Find a state", onclick: () => this.find() }, icon("find", 18)), h("button", { class: "round", "aria-label": "Share", onclick: () => shareView(run) }, icon("share", 18)), h("button", { class: "round", "aria-label": "Setting", "aria-expanded": "false", onclick: (event) => this.openSettings(event.currentTarget) }, icon("more", 18))]);
@@ -76,9 +76,13 @@ class Player {
       this.story.element,
       h("section", { class: "sentence", "aria-label": "This step" }, this.step, this.sentence, this.right, this.counts, this.alarm),
       this.tabs,
-      h("div", { class: "panel time-and-transport" }, this.time.element, h("div", { class: "transport-bar" }, this.time.slider, this.transport.element, this.time.controls)),
+      h("div", { class: "panel time-and-transport" }, this.time.element, h("div", { class: "transport-bar" }, this.time.slider, this.transport.element)),
     );
-    this.transport.element.append(this.time.controls);
+    // On a phone what controls time stands below its diagram.
+    this.narrow = matchMedia("(max-width:699px)");
+    this.place = () => (this.narrow.matches ? this.time : this.transport).element.append(this.time.controls);
+    this.narrow.addEventListener("change", this.place);
+    this.place();
     root.append(this.element);
     this.about = about;
     this.onChange = ({ detail }) => this.changed(detail.what);
@@ -91,6 +95,7 @@ class Player {
   leave() {
     this.run.removeEventListener("change", this.onChange);
     this.run.pause();
+    this.narrow.removeEventListener("change", this.place);
     this.graph.leave();
     this.time.leave?.();
     delete document.documentElement.dataset.stage;

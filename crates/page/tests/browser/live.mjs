@@ -5,6 +5,7 @@ import fs from "node:fs/promises";
 import http from "node:http";
 import { after, before, test } from "node:test";
 
+import { pretend } from "./pretend.mjs";
 import { LONG, Stage, inaccessible, until } from "./stage.mjs";
 
 let stage;
@@ -141,6 +142,13 @@ test("the picture holds still, and counts what waits", { timeout: LONG }, async 
   await stage.ask("POST", "/v1/locks/quick/acquire?ttl=300s");
   await page.getByText("held still; 1 event waiting").waitFor();
   assert.equal(await row("quick").count(), 0, "the picture does not change");
+  // However long that takes, the node is not called silent: it is not asked.
+  await page.evaluate(() => {
+    const now = Date.now;
+    Date.now = () => now() + 60_000;
+  });
+  await page.waitForTimeout(1500);
+  assert.equal(await page.locator(".trouble").isVisible(), false);
   await page.keyboard.press("Space");
   await row("quick").waitFor();
 });
@@ -176,25 +184,10 @@ test("figures are tables behind T, and a projector shows all larger", { timeout:
   assert.ok(!page.url().includes("stage"));
 });
 
-/** Lets the page see a cluster of so many nodes, and a name that all of them want. The answers are those of the real one, copied. */
-async function pretend(nodes) {
-  const lock = {
-    name: "huge", kind: "semaphore", slots: 12, home: nodes - 1, no_answer: [],
-    clients: Array.from({ length: nodes }, (_, node) => ({ node, session: 1, request: 1, state: node < 12 ? "holds" : "waits", since_ms: 1000 * (nodes - node), left_ms: null, label: null, slot: node < 12 ? node : null, fence: node < 12 ? "4294967297" : null, mode: null, group: null, groups: [], revoked: false })),
-    tokens: Array.from({ length: 12 }, (_, slot) => ({ slot, node: slot, next: slot === 0 ? Array.from({ length: nodes - 12 }, (_, at) => 12 + at) : [] })),
-    pointers: Array.from({ length: 12 * nodes }, (_, at) => ({ slot: at % 12, from: Math.floor(at / 12), to: nodes - 1 })).filter(({ slot, from, to }) => from !== slot && from !== to),
-  };
-  await page.route("**/v1/cluster*", async (route) => {
-    const answer = await (await route.fetch()).json();
-    await route.fulfill({ json: { ...answer, nodes: Array.from({ length: nodes }, (_, node) => ({ ...answer.nodes[node % answer.nodes.length], node })) } });
-  });
-  await page.route("**/v1/locks/huge*", (route) => route.fulfill({ json: lock }));
-}
-
 test("a cluster of many nodes fits", { timeout: 2 * LONG }, async () => {
   for (const nodes of [13, 25, 50]) {
     await open("/ui/no/such/view");
-    await pretend(nodes);
+    await pretend(page, nodes);
     await page.goto(`${stage.door}/ui/live`);
     await until(`${nodes} nodes are drawn`, async () => (await page.locator("svg.ring a.node").count()) === nodes);
     assert.equal(await page.locator("svg.ring.grid").count(), nodes >= 25 ? 1 : 0, "a grid from 25 nodes on");
@@ -219,7 +212,7 @@ test("a cluster of many nodes fits", { timeout: 2 * LONG }, async () => {
     await fine();
   }
   await open("/ui/no/such/view", { width: 390, height: 844 });
-  await pretend(50);
+  await pretend(page, 50);
   await page.goto(`${stage.door}/ui/live`);
   await until("fifty rings are there", async () => (await page.locator(".small-ring").count()) === 50);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.querySelector(".names").getBoundingClientRect().top < 320), "names are in sight");
@@ -227,7 +220,7 @@ test("a cluster of many nodes fits", { timeout: 2 * LONG }, async () => {
 
 test("with forced colours, ring, dash and number stay", { timeout: LONG }, async () => {
   await open("/ui/no/such/view");
-  await pretend(5);
+  await pretend(page, 5);
   await page.emulateMedia({ forcedColors: "active" });
   await page.goto(`${stage.door}/ui/name/huge`);
   await page.locator(".graph .token").first().waitFor();
@@ -277,6 +270,95 @@ test("colours can be dark, and the page fits a phone", { timeout: LONG }, async 
   await page.locator('section[aria-label="Holders"] tbody tr').waitFor();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut off");
   await fine();
+});
+
+test("on a phone a name has tabs", { timeout: LONG }, async () => {
+  const phone = { width: 390, height: 844 };
+  await open("/ui/name/quick", phone);
+  const tab = (name) => page.getByRole("tab", { name });
+  const panels = () => page.getByRole("tabpanel").count();
+  await until("holders are counted", async () => (await tab("Holders").innerText()) === "Holders 1");
+  await page.getByRole("tabpanel", { name: "Holders" }).locator("tbody tr").waitFor();
+  for (const one of await page.getByRole("tab").all()) assert.ok((await one.boundingBox()).height >= 44, "a finger hits it");
+  await tab("Queue").click();
+  await page.waitForURL("**/ui/name/quick?tab=queue");
+  await fine();
+
+  // Arrows go round and take the focus along. The address is replaced.
+  const pages = () => page.evaluate(() => history.length);
+  const before = await pages();
+  for (const [key, name, shown] of [["ArrowRight", "where", "Where the tokens are"], ["ArrowRight", "handoffs", "Hand-offs"], ["ArrowRight", "holders", "Holders"], ["ArrowLeft", "handoffs", "Hand-offs"], ["Home", "holders", "Holders"], ["End", "handoffs", "Hand-offs"]]) {
+    await page.keyboard.press(key);
+    await page.getByRole("tabpanel", { name: shown }).waitFor();
+    assert.equal(await panels(), 1, "one panel is in sight");
+    assert.deepEqual(await page.evaluate(() => [document.activeElement.id, document.querySelectorAll('[role="tab"][tabindex="0"]').length]), [`tab-${name}`, 1]);
+    assert.equal(new URL(page.url()).searchParams.get("tab"), name === "holders" ? null : name);
+  }
+  assert.equal(await pages(), before);
+  await page.getByRole("button", { name: "5 min" }).click();
+  assert.deepEqual([...new URL(page.url()).searchParams], [["tab", "handoffs"], ["span", "5min"]]);
+  await fine();
+
+  // A link opens its tab, and the graph has letters that can be read.
+  await open("/ui/name/quick?tab=where", phone);
+  await page.locator(".graph .token").waitFor();
+  assert.ok((await page.locator("svg.graph").evaluate((graph) => graph.getScreenCTM().a)) > 0.95);
+  assert.equal(await page.locator('section[aria-label="Holders"]').isVisible(), false);
+  await fine();
+  // With more room there are no tabs.
+  await page.setViewportSize({ width: 900, height: 800 });
+  await page.locator('section[aria-label="Holders"] tbody tr').waitFor();
+  assert.deepEqual([await page.getByRole("tab").count(), await panels()], [0, 0]);
+  await fine();
+});
+
+test("with less room than a column of them needs, events are in a drawer", { timeout: LONG }, async () => {
+  await open("/ui/live", { width: 900, height: 800 });
+  await row("quick").waitFor();
+  await page.locator(".small-ring").first().waitFor();
+  const button = () => page.getByRole("button", { name: /^Events/ });
+  const list = () => page.locator(".overview .happens");
+  assert.equal(await list().isVisible(), false);
+  await stage.ask("POST", "/v1/locks/drawn/acquire?ttl=300s", 1);
+  await until("new events are counted", async () => /^Events\s\d+ new$/.test(await button().innerText()));
+  await fine();
+  await button().click();
+  await list().getByText("drawn").first().waitFor();
+  assert.match(page.url(), /events=1/);
+  assert.deepEqual(await page.evaluate(() => [document.activeElement.getAttribute("aria-label"), document.querySelector(".to-drawer").getAttribute("aria-expanded")]), ["Close events", "true"]);
+  await until("they are not new any more", async () => (await button().innerText()).trim() === "Events");
+  await page.getByRole("button", { name: /^Mutexes/ }).click();
+  assert.match(page.url(), /kind=mutex&events=1/, "a filter keeps it open");
+  assert.ok(await row("drawn").isVisible(), "names stay in sight");
+  await fine();
+  await page.keyboard.press("Escape");
+  assert.equal(await list().isVisible(), false);
+  assert.ok(await button().evaluate((it) => it === document.activeElement), "the focus goes back");
+  assert.doesNotMatch(page.url(), /events/);
+  await open("/ui/live?events=1", { width: 900, height: 800, dark: true });
+  await list().waitFor();
+  await fine();
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await list().waitFor();
+  assert.equal(await button().isVisible(), false, "a column needs no button");
+});
+
+test("what was missed is said in full, and a name or a node shows its own events", { timeout: LONG }, async () => {
+  const event = (kind, facts) => `event: ${kind}\ndata: ${JSON.stringify(facts)}\n\n`;
+  const grant = { session: 1, request: 1, slot: 0, fence: 1, kind: "mutex" };
+  const body = event("granted", { ...grant, name: "quick", node: 0 }) + event("granted", { ...grant, name: "other", node: 1 }) + event("session-ended", { node: 2 }) + event("missed", { events: 312 });
+  await open("/ui/no/such/view", { width: 390, height: 844 });
+  await page.route("**/v1/watch*", (route) => route.fulfill({ contentType: "text/event-stream", body }));
+  const said = async (where) => {
+    await page.goto(`${stage.door}${where}`);
+    await page.getByText("312 events were missed").first().waitFor();
+    return new Set(await page.locator(".events li:not(.gap) .text").allInnerTexts());
+  };
+  assert.equal((await said("/ui/events")).size, 3);
+  const missed = await page.getByText("312 events were missed").first().boundingBox();
+  assert.ok(missed.width > 200, `it is cut off after ${missed.width} pixels`);
+  assert.deepEqual([...(await said("/ui/events?name=quick"))], ["quick at node 0 0:1"]);
+  assert.deepEqual([...(await said("/ui/node/1"))], ["other at node 1 0:1"]);
 });
 
 test("ten thousand names are found and scrolled", { timeout: 2 * LONG }, async (context) => {

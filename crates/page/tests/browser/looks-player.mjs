@@ -70,7 +70,7 @@ const VIEWS = [
     await page.getByRole("button", { name: "Watch it fail" }).first().click();
     await until("it fails", async () => (await page.locator(".step-input").inputValue()) === "4");
   }],
-  ["violated-late", async () => link({ algorithm: "bulgannawar-vaidya", nodes: 3, tokens: 1, defect: "holding-not-set", seed: 7 }, ["req1/0", "1>0", "0>1", "req2/0"], 2)],
+  ["violated-late", async () => link({ algorithm: "bulgannawar-vaidya", nodes: 3, tokens: 1, defect: "holding-not-set", seed: 7 }, ["req0", "req1", "1>0", "0>1"], 2)],
   ["chosen", () => ran(THESIS, 61, 48), key("0")],
   ["find", () => ran(THESIS, 20), key("f")],
   ["finding", () => "/ui/play/bulgannawar-vaidya?n=6&k=2", async (page) => {
@@ -106,7 +106,7 @@ const VIEWS = [
   ["misfit", () => link({ algorithm: "naimi-trehel", nodes: 3, seed: 7 }, ["req1", "1>0", "exit1"])],
   ["nothing", () => "/ui/play/no-such-algorithm"],
   ["stage", () => ran(THESIS, 61, 48, "&stage=1")],
-  ["stage-violation", () => link({ algorithm: "bulgannawar-vaidya", nodes: 3, tokens: 1, defect: "holding-not-set", seed: 7 }, ["req1/0", "1>0", "0>1", "req2/0"], 4, "&stage=1")],
+  ["stage-violation", () => link({ algorithm: "bulgannawar-vaidya", nodes: 3, tokens: 1, defect: "holding-not-set", seed: 7 }, ["req0", "req1", "1>0", "0>1"], 4, "&stage=1")],
   ["embed", () => ran(THESIS, 61, 48, "&embed=1")],
   ["offline", async () => {
     const { steps } = await ask("autorun", { ...THESIS, steps: [], count: 61 });

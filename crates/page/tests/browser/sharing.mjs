@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
+import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -241,6 +242,83 @@ test("ten thousand steps are scrubbed", { timeout: 3 * LONG }, async (context) =
   }
 });
 
+test("a run comes back with its branches, by Back, by the bar and after a reload", { timeout: LONG }, async () => {
+  await play({ algorithm: "bulgannawar-vaidya", nodes: 3, tokens: 2, seed: 7 }, RUN, 4);
+  // Another step in the past: the old future becomes a branch. The player is left at once, before its address says so.
+  await page.locator(".of-nodes tbody tr").nth(0).getByRole("button", { name: /^Exit/ }).click();
+  await is("step 5 of 5: exit0");
+  await page.getByRole("link", { name: "Gallery" }).first().click();
+  await page.locator(".exhibits, .gallery").first().waitFor();
+  const back = async () => {
+    await slider().waitFor();
+    await is("step 5 of 5: exit0");
+    await page.getByRole("button", { name: "1 branch" }).waitFor();
+  };
+  await page.goBack();
+  await back();
+  await page.reload();
+  await back();
+  await page.getByRole("link", { name: "Compare" }).first().click();
+  await page.waitForURL("**/ui/compare**");
+  await page.getByRole("link", { name: "Play", exact: true }).first().click();
+  await back();
+  await page.keyboard.press("b");
+  await page.getByRole("button", { name: /^Take up: / }).click();
+  await is(`step 4 of 12: ${RUN[3]}`);
+  // A link is what it says: no run of before takes its place.
+  await page.goto(`${stage.door}/ui/play/naimi-trehel?n=3`);
+  await page.getByText("This is the start.").waitFor();
+  await is("step 0 of 0");
+  // What is kept is bounded: the oldest branches go first.
+  const kept = await page.evaluate(async () => {
+    const { keep, kept } = await import("/ui/play/kept.js");
+    const branch = (number) => ({ at: 0, steps: Array.from({ length: 1000 }, () => "req0"), setting: {}, name: String(number) });
+    keep("old", { setting: {}, steps: [], at: 0, branches: [] });
+    keep("new", { setting: {}, steps: [], at: 0, branches: Array.from({ length: 100 }, (_, number) => branch(number)) });
+    return { old: kept("old"), last: kept(null).id, names: kept("new").branches.map((it) => it.name), size: Object.values(sessionStorage).join("").length };
+  });
+  assert.equal(kept.last, "new");
+  assert.equal(kept.old, null);
+  assert.ok(kept.names.length > 5 && kept.names[0] === "0" && kept.names.length < 40, String(kept.names.length));
+  assert.ok(kept.size <= 210_000, String(kept.size));
+  await fine();
+});
+
+test("a page of another origin shows a run in a frame, and nothing but the run", { timeout: LONG }, async () => {
+  const { run } = await ask("share", { algorithm: "bulgannawar-vaidya", nodes: 3, tokens: 1, defect: "holding-not-set", seed: 7, steps: ["req0", "req1", "1>0", "0>1"] });
+  const address = (more) => `${stage.door}/ui/play/bulgannawar-vaidya?at=1${more}#r=${run}`;
+  const server = http.createServer((request, response) => {
+    response.writeHead(200, { "Content-Type": "text/html" });
+    response.end(`<!doctype html><title>Another site</title><iframe name="shown" width="960" height="720" src="${address("&amp;embed=1")}"></iframe><iframe name="narrow" width="390" height="700" src="${address("&amp;embed=1")}"></iframe><iframe name="refused" src="${address("")}"></iframe>`);
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  try {
+    await open("/ui/icon.svg");
+    await page.setViewportSize({ width: 1500, height: 1000 });
+    await page.goto(`http://127.0.0.1:${server.address().port}/`);
+    for (const name of ["shown", "narrow"]) {
+      const frame = page.frame({ name });
+      const at = (step) => until(`${name} shows step ${step}`, async () => (await frame.locator(".scrubber:visible").getAttribute("aria-valuetext").catch(() => ""))?.startsWith(`step ${step} of 4`));
+      await at(1);
+      await frame.getByRole("button", { name: "Step", exact: true }).click();
+      await at(2);
+      for (let turn = 0; turn < 2; turn += 1) await frame.getByRole("button", { name: "Step", exact: true }).click();
+      await at(4);
+      await frame.locator(".of-properties.violated").waitFor({ state: "attached" });
+      // No bars, no settings, and no way to another view: it could not be shown in the frame.
+      for (const gone of ["#top", "#tabs", ".settings", "a[href]:not(.skip)", "button[aria-label=Setting]"]) assert.equal(await frame.locator(gone).locator("visible=true").count(), 0, `${name}: ${gone}`);
+      for (const key of ["f", "s", "x", "/"]) await frame.locator(".sentence-text").press(key).catch(() => {});
+      assert.equal(await frame.locator("dialog, .menu:popover-open").count(), 0, `${name}: keys open nothing`);
+      assert.ok(await frame.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: nothing is cut off`);
+      await until("the address stays one that may be framed", () => /embed=1/.test(frame.url()) && /at=4/.test(frame.url()));
+    }
+    assert.equal(await page.frame({ name: "refused" }).locator(".player").count(), 0, "without embed=1 no other site may show it");
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
 test("time fits a phone", { timeout: LONG }, async () => {
   await play({ algorithm: "bulgannawar-vaidya", nodes: 3, tokens: 2, seed: 7 }, RUN, 9, { width: 390, height: 844, dark: true });
   assert.equal(await slider().count(), 1, "one scrubber is in sight");
@@ -248,4 +326,71 @@ test("time fits a phone", { timeout: LONG }, async () => {
   await is("step 8 of 12: 1>0");
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut off");
   await fine();
+  // Zoom, filter and table are there, and large enough for a finger.
+  for (const [name, shown] of [["Fewer steps", "10 steps"], ["Fewer steps", "5 steps"], ["More steps", "10 steps"]]) {
+    await page.getByRole("button", { name }).click();
+    await page.getByText(shown, { exact: true }).waitFor();
+  }
+  const menu = page.getByText("all nodes, all kinds");
+  await menu.click();
+  await page.getByRole("checkbox", { name: "1", exact: true }).uncheck();
+  assert.equal(await page.locator(".time-names button").count(), 2);
+  const low = await page.locator(".time-controls").locator("button, summary, label").evaluateAll((all) => all.filter((it) => it.checkVisibility()).map((it) => [it.textContent, it.getBoundingClientRect().height]).filter(([, tall]) => tall < 44));
+  assert.deepEqual(low, []);
+  await fine();
+  await page.getByRole("button", { name: "As a table" }).click();
+  await page.getByRole("dialog").getByRole("heading", { name: /^Messages \d+/ }).waitFor();
+  await fine();
+  await page.keyboard.press("Escape");
+  // Two fingers zoom.
+  await page.locator(".time-rows").evaluate((rows) => {
+    const { left, top } = rows.getBoundingClientRect();
+    const fire = (type, pointerId, x) => rows.dispatchEvent(new PointerEvent(type, { pointerId, button: 0, clientX: left + x, clientY: top + 40, bubbles: true }));
+    rows.setPointerCapture = () => {};
+    fire("pointerdown", 1, 100);
+    fire("pointerdown", 2, 160);
+    fire("pointermove", 2, 300);
+    fire("pointerup", 1, 100);
+    fire("pointerup", 2, 300);
+  });
+  await page.getByText("5 steps", { exact: true }).waitFor();
+  await is("step 8 of 12: 1>0");
+});
+
+test("faults are plain in time, and many marks look as few do", { timeout: 2 * LONG }, async () => {
+  const setting = { algorithm: "drs-gme", nodes: 4, groups: 2, seed: 3 };
+  let steps = [];
+  for (const kind of ["lose", "duplicate", "crash", "restart"]) {
+    ({ steps } = await ask("autorun", { ...setting, steps, count: 6 }));
+    const { states } = await ask("play", { ...setting, steps, want: [steps.length] });
+    steps.push(states[0].can.find((it) => it.kind === kind).step);
+  }
+  ({ steps } = await ask("autorun", { ...setting, steps, count: 6 }));
+  await play(setting, steps, steps.length);
+  const at = (word) => steps.findIndex((step) => step.startsWith(word)) + 1;
+  const titles = await page.locator(".fault title").evaluateAll((all) => all.map((it) => it.textContent));
+  for (const said of [new RegExp(`is lost in step ${at("lose")}$`), new RegExp(`is doubled in step ${at("dup")}$`), new RegExp(`^Node \\d crashes in step ${at("crash")} and restarts in step ${at("restart")}$`)]) assert.ok(titles.some((title) => said.test(title)), `${said} in ${titles}`);
+  assert.equal(await page.locator(".time-key").innerText(), "crashed\nrestarts\nlost\ndoubled");
+  // A copy begins on the line of its message, not at its sender.
+  const fork = await page.locator(".fault.copied .fork").first().getAttribute("d");
+  const rows = await page.locator(".run-time .rows").getAttribute("d");
+  assert.ok(!rows.includes(` ${/^M[\d.]+ ([\d.]+)m/.exec(fork)[1]}H`), "the fork is between rows");
+  await fine();
+
+  // On canvas a token has the dash that it has as an element: pixels along its line are not all painted.
+  const dashes = await page.evaluate(async () => {
+    const { paint } = await import("/ui/draw/paint.js");
+    const { s } = await import("/ui/dom.js");
+    const probe = document.querySelector(".run-time .time-sheet > svg > svg");
+    const had = [...probe.childNodes];
+    return ["t0", "t1", "t3"].map((tone) => {
+      const canvas = document.createElement("canvas");
+      paint(canvas, probe, [s("path", { class: `mark carries ${tone}`, d: "M0 10H200" })], { left: 0, width: 200, tall: 20 });
+      probe.replaceChildren(...had);
+      const { data } = canvas.getContext("2d").getImageData(0, 10, 200, 1);
+      const on = Array.from({ length: 200 }, (_, x) => data[4 * x + 3] > 127);
+      return on.filter((it, x) => it !== on[x - 1]).length;
+    });
+  });
+  assert.ok(dashes[0] <= 2 && dashes[1] > 30 && dashes[2] > 30, `edges of dashes: ${dashes}`);
 });

@@ -9,6 +9,8 @@ import path from "node:path";
 
 const PROGRAM = process.env.TOKENWOOD_PROGRAM;
 const MODULES = process.env.TOKENWOOD_MODULES;
+/** A folder whose files are shown instead of those in the program: then a change of the page can be tried without a build. */
+const FILES = process.env.TOKENWOOD_FILES;
 const require = createRequire(path.join(MODULES, "node_modules", "none.js"));
 const { chromium } = require("playwright-core");
 
@@ -106,7 +108,19 @@ export class Stage {
       ...more,
     });
     this.context.setDefaultTimeout(LONG);
+    if (FILES) await this.context.route((url) => /^\/ui(\/|$)/.test(url.pathname), (route) => this.#fromFolder(route));
     return this.context;
+  }
+
+  /** Answers with a file of the folder, with the headers of the program. An address of a view is the first page. */
+  async #fromFolder(route) {
+    this.headers ??= (await route.fetch({ url: `${this.door}/ui/` })).headers();
+    const types = { ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+    const asked = path.join(FILES, path.normalize(new URL(route.request().url()).pathname.slice(3)));
+    const type = types[path.extname(asked)];
+    const body = await fs.readFile(type ? asked : path.join(FILES, "index.html")).catch(() => null);
+    const headers = { "content-security-policy": this.headers["content-security-policy"], "content-type": `${type ?? "text/html"}; charset=utf-8` };
+    await route.fulfill(body ? { body, headers } : { status: 404 });
   }
 
   /** A page that notes what goes wrong: errors of the console, and requests to another place than its node. */
