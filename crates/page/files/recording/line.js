@@ -3,8 +3,7 @@
 import { fill, h, s, say, set } from "../dom.js";
 import { pans } from "../draw/pan.js";
 import { count } from "../words.js";
-import { TOP, times, views } from "./axes.js";
-import { asSvg, marks, onCanvas } from "./marks.js";
+import { TOP, asSvg, marks, onCanvas, times, views } from "./marks.js";
 import { kindOf, says, seconds } from "./says.js";
 
 /** Above so many marks the rows are drawn on canvas. */
@@ -94,11 +93,10 @@ export class Line {
 
   go(at) {
     this.at = clamp(0, at, this.events.length - 1);
-    const { width } = this.#measure();
     const time = this.events[this.at]?.time ?? 0;
     // The window follows the cursor, and moves as little as it can.
     if (time < this.#lo + this.span * 0.04 || time > this.#lo + this.span * 0.96) this.#pan(time - this.span / 2);
-    else this.#head(width);
+    else this.#head();
     this.#point();
   }
 
@@ -111,16 +109,15 @@ export class Line {
   }
 
   zoom(by, around = this.events[this.at]?.time ?? 0) {
-    const span = clamp(this.end / 20_000, this.span / 2 ** by, this.end);
     const share = clamp(0, (around - this.#lo) / this.span, 1);
-    this.span = span;
-    this.#pan(around - share * span);
+    this.span = clamp(this.end / 20_000, this.span / 2 ** by, this.end);
+    this.#pan(around - share * this.span);
   }
 
   /** Moves the window; it is drawn once for each frame. */
   #pan(lo) {
     const to = clamp(0, lo, this.end - this.span);
-    if (to === this.#lo && this.span === this.#spanned) return this.#head(this.#measure().width);
+    if (to === this.#lo && this.span === this.#spanned) return this.#head();
     [this.#lo, this.#spanned] = [to, this.span];
     this.#frame ||= requestAnimationFrame(() => {
       this.#frame = 0;
@@ -131,10 +128,6 @@ export class Line {
   #measure() {
     const width = this.rows.clientWidth || 600;
     return { width, step: (width - LEFT - RIGHT) / this.span };
-  }
-
-  #x(time) {
-    return LEFT + (time - this.#lo) * this.#measure().step;
   }
 
   /** Where everything is. */
@@ -168,14 +161,15 @@ export class Line {
     set(this.times, { width });
     fill(this.axis, views(this.data, scale, seen.findings));
     fill(this.times, times(scale));
-    this.#head(width);
+    this.#head();
     say(this.zoomed, this.span >= this.end ? "all" : seconds(this.span));
     this.onchange?.(seen);
   }
 
-  #head(width) {
+  #head() {
     const event = this.events[this.at];
-    const x = this.#x(event?.time ?? 0);
+    const { width, step } = this.#measure();
+    const x = LEFT + ((event?.time ?? 0) - this.#lo) * step;
     this.head.hidden = !event || x < LEFT - 1 || x > width;
     this.head.style.transform = `translateX(${x}px)`;
     this.head.classList.toggle("wrong", event?.event === "finding");

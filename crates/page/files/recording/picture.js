@@ -3,8 +3,7 @@
 import { s } from "../dom.js";
 import { copied, offer, standing } from "../play/export.js";
 import { fence, many, who } from "../words.js";
-import { TOP, times, views } from "./axes.js";
-import { asSvg, marks } from "./marks.js";
+import { TOP, asSvg, marks, times, views } from "./marks.js";
 import { says } from "./says.js";
 
 const BANDS = { down: "is not there", still: "stands still", silent: "gives no answer", lapsed: "has no lease", cut: "does not reach the leader", out: "is out of the view", leads: "leads" };
@@ -14,17 +13,15 @@ export const COLUMNS = ["node", "what", "name", ["from", "number"], ["to", "numb
 
 /** What lasts in the window, in the order in which it began. */
 export function rows({ bands, grants, waits }) {
-  const who = (it) => (it.label ? ` by ${client(it)}` : "");
+  const by = (it) => (it.label ? ` by ${who(it.label).name}` : "");
   const all = [
     ...bands.map((it) => [it, BANDS[it.kind], ""]),
-    ...grants.map((it) => [it, `slot ${it.slot} is held${who(it)}, fence ${fence(it.fence)}${it.how === "no_answer" ? ", then not known" : ""}`, it.name]),
-    ...waits.map((it) => [it, `waits${who(it)}`, it.name]),
+    ...grants.map((it) => [it, `slot ${it.slot} is held${by(it)}, fence ${fence(it.fence)}${it.how === "no_answer" ? ", then not known" : ""}`, it.name]),
+    ...waits.map((it) => [it, `waits${it.label ? `: ${who(it.label).name}` : ""}`, it.name]),
   ].sort(([one], [other]) => one.from - other.from || one.node - other.node);
   const cells = all.slice(0, MOST_ROWS).map(([it, words, name]) => [String(it.node), words, name, it.before ? "before" : it.from.toFixed(3), it.to?.toFixed(3) ?? "–"]);
   return all.length > MOST_ROWS ? [...cells, ["", `and ${many(all.length - MOST_ROWS, "more row")}: zoom in`, "", "", ""]] : cells;
 }
-
-const client = (it) => who(it.label).name;
 
 /** The window of time as it is shown. */
 function draw(line) {

@@ -4,8 +4,9 @@ const SCHEMA = "tokenwood.recording/1";
 // Fences are whole numbers of 64 bits: long ones stay text.
 const parse = (line) => JSON.parse(line.replace(/"fence":(\d{15,})/g, '"fence":"$1"'));
 
-/** Whether an event has what is needed to draw it. */
-const isEvent = (it) => Number.isFinite(it?.time) && typeof it.event === "string" && [["view", "members"], ["finding", "names"], ["partition", "from"], ["partition", "to"]].every(([event, field]) => it.event !== event || Array.isArray(it[field]));
+/** An event has what is needed to draw it. */
+const LISTS = { view: "members", finding: "names", partition: "from" };
+const isEvent = (it) => Number.isFinite(it?.time) && typeof it.event === "string" && (!LISTS[it.event] || Array.isArray(it[LISTS[it.event]]));
 
 /** The lines of a file. A part of a line at its end is left out: the program that wrote it was killed. */
 function lines(text) {
@@ -67,13 +68,11 @@ export class Recording {
   #band() {
     const open = new Map();
     const end = (kind, node, to) => {
-      const band = open.get(`${kind} ${node}`);
+      const band = open.get(kind + node);
       if (band) this.bands.push({ ...band, to });
-      open.delete(`${kind} ${node}`);
+      open.delete(kind + node);
     };
-    const begin = (kind, node, from) => {
-      if (!open.has(`${kind} ${node}`)) open.set(`${kind} ${node}`, { kind, node, from });
-    };
+    const begin = (kind, node, from) => open.has(kind + node) || open.set(kind + node, { kind, node, from });
     // A node that joins later is not there before; one that belongs to the cluster is out of its view.
     for (const node of this.nodes) if (!this.header.nodes.includes(node) && this.events.find((it) => it.node === node)?.event !== "out_of_view") begin("down", node, 0);
     let leader = null;

@@ -3,18 +3,60 @@
 import { fill, h, s } from "../dom.js";
 import { command } from "../live/states.js";
 import { looks, place as tablePlace, tabled } from "../live/tables.js";
+import { address, replace } from "../router.js";
 import { clock, count, many } from "../words.js";
 import { Line } from "./line.js";
 import { COLUMNS, exportLine, rows } from "./picture.js";
-import { keeper, restore } from "./place.js";
 import { Recording } from "./read.js";
 import { KINDS, seconds } from "./says.js";
+
+// The place in a recording is a part of its address, so that a reload and a link show the same. A file that was opened is gone after a
+// reload: its address says nothing.
+const isServed = () => /^\/ui\/recording\/?$/.test(location.pathname);
+/** The address follows a moment later: browsers allow few changes in a second. */
+const LATER = 250;
+
+const kinds = Object.keys(KINDS);
+const word = (it) => String(it).toLowerCase();
+const shown = (all, hidden) => (hidden.size ? all.filter((it) => !hidden.has(it)).map(word).join(",") || "none" : "");
+const short = (time) => String(Number(time.toFixed(6)));
+
+/** Goes where the address says. Returns whether it names an event. */
+function restore(line) {
+  const query = new URLSearchParams(isServed() ? location.search : "");
+  const { data, hidden } = line;
+  const leave = (all, wanted, out) => wanted && all.forEach((it) => wanted.split(",").includes(word(it)) || out.add(it));
+  if (data.names.includes(query.get("name"))) line.name = query.get("name");
+  leave(data.nodes, query.get("nodes"), hidden.nodes);
+  leave(kinds, query.get("kinds"), hidden.kinds);
+  const [from, span, at] = ["from", "span", "at"].map((name) => Number(query.get(name)));
+  if (span > 0 && from >= 0) line.window = [from, span];
+  const names = Number.isInteger(at) && at > 0 && at <= data.events.length;
+  if (names) [line.events, line.at] = [data.events, at - 1];
+  return names;
+}
+
+/** Keeps the address at the place of a line. */
+function keeper(line) {
+  let later = null;
+  const write = () => {
+    later = null;
+    const { data, hidden, name, span, end } = line;
+    const [lo] = line.window;
+    const at = data.events.indexOf(line.events[line.at]) + 1;
+    replace(address("recording", { at: at ? String(at) : "", ...(span < end ? { from: short(lo), span: short(span) } : {}), name, nodes: shown(data.nodes, hidden.nodes), kinds: shown(kinds, hidden.kinds) }));
+  };
+  return {
+    keep: () => isServed() && (later ??= setTimeout(write, LATER)),
+    leave: () => clearTimeout(later),
+  };
+}
 
 /** A menu of boxes: nodes and kinds that are shown. */
 function menu(line) {
   const part = (title, all, hidden) => h("fieldset", {}, h("legend", {}, title), all.map((it) => h("label", { class: "check" }, h("input", { type: "checkbox", checked: !hidden.has(it), onchange: ({ target }) => (hidden[target.checked ? "delete" : "add"](it), line.choose()) }), String(it))));
   const summary = h("summary", { class: "pair" }, "Nodes and kinds");
-  const element = h("details", { class: "time-menu rec-menu", onkeydown: (event) => event.key === "Escape" && ((element.open = false), summary.focus()) }, summary, h("div", { class: "time-box" }, part("Nodes", line.data.nodes, line.hidden.nodes), part("Kinds", Object.keys(KINDS), line.hidden.kinds)));
+  const element = h("details", { class: "time-menu rec-menu", onkeydown: (event) => event.key === "Escape" && ((element.open = false), summary.focus()) }, summary, h("div", { class: "time-box" }, part("Nodes", line.data.nodes, line.hidden.nodes), part("Kinds", kinds, line.hidden.kinds)));
   return element;
 }
 
@@ -62,19 +104,18 @@ export function show(root, text, name) {
   document.title = `${header.title} · Tokenwood`;
   line.choose();
   if (found && !isPlaced) line.go(line.events.findIndex((it) => it.event === "finding"));
-  const keys = [
-    { name: "ArrowRight", words: "next event", call: () => line.go(line.at + 1) },
-    { name: "ArrowLeft", words: "previous event", call: () => line.go(line.at - 1) },
-    { name: "Home", words: "first event", call: () => line.go(0) },
-    { name: "End", words: "last event", call: () => line.go(line.events.length - 1) },
-    { name: "Shift ArrowRight", words: "next grant", call: () => line.find(1, "granted") },
-    { name: "Shift ArrowLeft", words: "last grant", call: () => line.find(-1, "granted") },
-    { name: "F", words: "next finding", call: nextFinding },
-    { name: "]", words: "zoom in", call: () => line.zoom(1) },
-    { name: "[", words: "zoom out", call: () => line.zoom(-1) },
-    { name: "X", words: "export pictures", call: () => exportLine(line) },
-    ...look.keys,
-  ];
+  const keys = Object.entries({
+    ArrowRight: ["next event", () => line.go(line.at + 1)],
+    ArrowLeft: ["previous event", () => line.go(line.at - 1)],
+    Home: ["first event", () => line.go(0)],
+    End: ["last event", () => line.go(line.events.length - 1)],
+    "Shift ArrowRight": ["next grant", () => line.find(1, "granted")],
+    "Shift ArrowLeft": ["last grant", () => line.find(-1, "granted")],
+    F: ["next finding", nextFinding],
+    "]": ["zoom in", () => line.zoom(1)],
+    "[": ["zoom out", () => line.zoom(-1)],
+    X: ["export pictures", () => exportLine(line)],
+  }).map(([name, [words, call]]) => ({ name, words, call }));
   const leave = () => [line, kept, look].forEach((it) => it.leave());
-  return { title: header.title, keys, ownKeys: true, leave };
+  return { title: header.title, keys: [...keys, ...look.keys], ownKeys: true, leave };
 }
