@@ -39,7 +39,8 @@ const FILES: &[File] = files! {
     "play/view.js"
     "time.css" "play/branches.js" "play/export.js" "play/find.js" "play/offline.js" "play/share.js"
     "play/time-canvas.js" "play/time-faults.js" "play/time-marks.js" "play/time-more.js" "play/time.js"
-    "recording.css" "recording/marks.js" "recording/read.js" "recording/says.js" "recording/view.js"
+    "recording.css" "recording/line.js" "recording/marks.js" "recording/picture.js" "recording/read.js" "recording/says.js"
+    "recording/view.js"
 };
 
 /// The page itself: every address that is no file is a view of it.

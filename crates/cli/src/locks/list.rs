@@ -182,7 +182,8 @@ pub(crate) fn client_at(node: u32, client: &Held) -> Value {
     value
 }
 
-fn client_json(client: &Held) -> Value {
+/// A client, for scripts.
+pub(crate) fn client_json(client: &Held) -> Value {
     let groups = match &client.want {
         Want::AnyOf(groups) => Some(groups),
         _ => None,

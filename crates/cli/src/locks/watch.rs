@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use service::protocol::Cluster;
 use service::{SessionId, Want};
 use tokenwood::label::Label;
-use tokenwood::{Access, Admin, Change, Error, Event, Filter, Seen};
+use tokenwood::{Access, Admin, Change, Error, Event, Filter, Listing, Seen};
 use tokio::sync::mpsc;
 
 use crate::Ended;
@@ -32,7 +32,8 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Print each event at all nodes as it happens: waits, grants, releases, losses, requests given up, ends of sessions
 ///
 /// Ctrl-C ends it. If this program does not keep up, it says how many events it missed. With --record, what it sees is also
-/// written to a file, with the views, the leaders, and the nodes that do not answer; 'tokenwood trace FILE --open' shows it.
+/// written to a file, with what clients hold and wait for at the start, the views, the leaders, and the nodes that are out of
+/// the view or do not answer; 'tokenwood trace FILE --open' shows it.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Only events of these names
@@ -60,6 +61,8 @@ enum Report {
     Silent(String),
     /// What the node knows of the cluster, or why it does not answer.
     Looked(Result<Cluster, String>),
+    /// Who holds and waits there, or why it does not say.
+    Listed(Result<Vec<Listing>, String>),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
@@ -96,7 +99,7 @@ async fn watch(arguments: &Arguments) -> Result<()> {
         }
         match said {
             Report::Looked(Ok(cluster)) => followers.iter_mut().for_each(|it| it.follow_new(&cluster)),
-            Report::Looked(Err(_)) => {}
+            Report::Looked(Err(_)) | Report::Listed(_) => {}
             Report::Watching => {
                 note!("tokenwood: watching node {node}");
                 show_json(arguments.format, node, json!({ "event": "watching" }));
@@ -124,6 +127,7 @@ fn record(recorder: &mut Recorder, node: u32, said: &Report) -> Result<()> {
         Report::Silent(why) => recorder.unwatched(node, why),
         Report::Looked(Ok(cluster)) => recorder.looked(node, cluster),
         Report::Looked(Err(why)) => recorder.silent(node, why),
+        Report::Listed(listed) => recorder.listed(node, listed),
     }
 }
 
@@ -132,7 +136,7 @@ struct Followers {
     followed: BTreeSet<u32>,
     filter: Filter,
     access: Access,
-    /// Whether nodes are also asked about the cluster each second.
+    /// Whether nodes are also asked about the cluster each second, and once who holds and waits.
     looks: bool,
     sender: mpsc::Sender<(u32, Report)>,
 }
@@ -148,7 +152,8 @@ impl Followers {
                 }
             });
         }
-        tokio::spawn(follow(member, (self.filter.clone(), self.access.clone()), self.sender.clone()));
+        let how = (self.filter.clone(), self.access.clone(), self.looks);
+        tokio::spawn(follow(member, how, self.sender.clone()));
     }
 
     /// Watches the nodes that have joined since.
@@ -163,7 +168,11 @@ impl Followers {
 }
 
 /// Watches a node, again after each failure, until the receiver is gone.
-async fn follow(member: Member, (filter, access): (Filter, Access), sender: mpsc::Sender<(u32, Report)>) {
+async fn follow(
+    member: Member,
+    (filter, access, lists): (Filter, Access, bool),
+    sender: mpsc::Sender<(u32, Report)>,
+) {
     let Some(endpoint) = member.endpoint else {
         let why = "its address for clients is not known yet".to_string();
         _ = sender.send((member.id, Report::Silent(why))).await;
@@ -174,7 +183,19 @@ async fn follow(member: Member, (filter, access): (Filter, Access), sender: mpsc
         let error = match watch_one((member.id, &endpoint, &access), &filter).await {
             Ok(admin) => {
                 silent = false;
-                pass_on(admin, member.id, &sender).await
+                _ = sender.send((member.id, Report::Watching)).await;
+                // Only now: what changes after the list was made is among the events.
+                let listing = lists.then(|| {
+                    let (id, endpoint, access) = (member.id, endpoint.clone(), access.clone());
+                    let (filter, sender) = (filter.clone(), sender.clone());
+                    tokio::spawn(async move {
+                        let listed = list_one((id, &endpoint, &access), filter).await.map_err(reason);
+                        _ = sender.send((id, Report::Listed(listed))).await;
+                    })
+                });
+                let error = pass_on(admin, member.id, &sender).await;
+                listing.iter().for_each(|listing| listing.abort());
+                error
             }
             Err(error) => error,
         };
@@ -193,9 +214,16 @@ async fn watch_one((node, endpoint, access): (u32, &str, &Access), filter: &Filt
     Ok(admin)
 }
 
+/// Who holds and waits at a node. A connection that watches has no other use.
+async fn list_one(
+    (node, endpoint, access): (u32, &str, &Access),
+    filter: Filter,
+) -> Result<Vec<Listing>, Error> {
+    Admin::connect_to(node, endpoint, access).await?.list_matching(filter).await
+}
+
 /// Passes on what happens until the connection breaks.
 async fn pass_on(mut admin: Admin, id: u32, sender: &mpsc::Sender<(u32, Report)>) -> Error {
-    _ = sender.send((id, Report::Watching)).await;
     loop {
         match admin.next().await {
             Ok(seen) => _ = sender.send((id, Report::Seen(seen))).await,

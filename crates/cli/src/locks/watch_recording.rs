@@ -1,16 +1,17 @@
-//! What `tokenwood watch --record` writes: the events of all nodes, and what changes in the cluster, as its nodes say when they
-//! are asked each second.
+//! What `tokenwood watch --record` writes: who holds and waits when it begins, the events of all nodes, and what changes in the
+//! cluster, as its nodes say when they are asked each second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use serde_json::{Value, json};
 use service::protocol::{Cluster, ClusterNode};
-use tokenwood::{Access, Admin, Filter, Seen};
+use tokenwood::{Access, Admin, Event, Filter, Held, Listing, Seen};
 
 use crate::locks::cluster::{Around, reason};
+use crate::locks::list::{client_json, kind};
 use crate::locks::watch::as_json;
 use crate::terminal::recording::{Header, Recording};
 
@@ -30,7 +31,34 @@ struct Known {
     is_silent: bool,
     /// That it has no lease is written.
     has_lapsed: bool,
+    /// That the view is without it is written.
+    is_out: bool,
     incarnation: Option<u64>,
+    /// What happened since its events are seen, until its list is there: the list may be older than that.
+    news: Option<News>,
+}
+
+/// The requests and sessions that events told of.
+#[derive(Default)]
+struct News {
+    requests: BTreeSet<(u64, u64)>,
+    ended: BTreeSet<u64>,
+}
+
+impl News {
+    fn add(&mut self, event: &Event) {
+        match event {
+            Event::Client { session, request, .. } => _ = self.requests.insert((session.number, *request)),
+            Event::SessionEnded { session, .. } => _ = self.ended.insert(session.number),
+            Event::ForceReleased(_) => {}
+        }
+    }
+
+    /// Whether events say more of a client than the list.
+    fn has(&self, client: &Held) -> bool {
+        let session = client.session.number;
+        self.ended.contains(&session) || self.requests.contains(&(session, client.request))
+    }
 }
 
 /// A recording, and what it has said of the cluster.
@@ -78,7 +106,11 @@ impl Recorder {
     pub(crate) fn seen(&mut self, node: u32, seen: &Seen) -> Result<()> {
         let mut event = match seen {
             Seen::Missed(events) => json!({ "event": "missed", "count": events }),
-            Seen::Event(_) => as_json(seen),
+            Seen::Event(event) => {
+                let known = self.nodes.entry(node).or_default();
+                known.news.iter_mut().for_each(|news| news.add(event));
+                as_json(seen)
+            }
         };
         // Each line has it.
         event.as_object_mut().and_then(|event| event.remove("node"));
@@ -87,8 +119,27 @@ impl Recorder {
 
     /// The events of a node are seen from now on.
     pub(crate) fn watched(&mut self, node: u32) -> Result<()> {
-        self.nodes.entry(node).or_default().is_watched = true;
+        let known = self.nodes.entry(node).or_default();
+        known.is_watched = true;
+        known.news = Some(News::default());
         self.speaks(node)
+    }
+
+    /// Who holds and waits at a node whose events are seen.
+    pub(crate) fn listed(&mut self, node: u32, listed: &Result<Vec<Listing>, String>) -> Result<()> {
+        let news = self.nodes.entry(node).or_default().news.take().unwrap_or_default();
+        let listings = match listed {
+            Ok(listings) => listings,
+            Err(why) => return self.add(Some(node), &json!({ "event": "not_listed", "why": why })),
+        };
+        let (mut holders, mut waiters) = (0, 0);
+        for listing in listings {
+            for client in listing.clients.iter().filter(|client| !news.has(client)) {
+                *if client.granted.is_some() { &mut holders } else { &mut waiters } += 1;
+                self.add(Some(node), &client_line(listing, client))?;
+            }
+        }
+        self.add(Some(node), &json!({ "event": "listed", "holders": holders, "waiters": waiters }))
     }
 
     /// A node does not answer, or its events are not seen any more.
@@ -142,29 +193,35 @@ impl Recorder {
     fn viewed(&mut self, cluster: &Cluster) -> Result<()> {
         let is_first = self.view == 0;
         self.view = cluster.epoch;
-        let members: Vec<&ClusterNode> =
-            cluster.nodes.iter().filter(|node| node.incarnation.is_some()).collect();
-        for node in &members {
+        for node in &cluster.nodes {
             let is_new = !self.nodes.contains_key(&node.id);
             let known = self.nodes.entry(node.id).or_default();
-            let before = std::mem::replace(&mut known.incarnation, node.incarnation);
-            let event = match (is_new, before.is_some_and(|before| Some(before) != node.incarnation)) {
-                (true, _) => "joins",
-                (false, true) => "comes_back",
-                (false, false) => continue,
+            let was_out = std::mem::replace(&mut known.is_out, node.incarnation.is_none());
+            let event = match node.incarnation {
+                // A node that is to come for the first time is not out of anything.
+                None if was_out || (is_new && !is_first) => continue,
+                None => json!({ "event": "out_of_view", "view": cluster.epoch }),
+                Some(incarnation) => {
+                    let before = known.incarnation.replace(incarnation);
+                    match (is_new, was_out || before.is_some_and(|before| before != incarnation)) {
+                        (true, _) => json!({ "event": "joins" }),
+                        (_, true) => {
+                            json!({ "event": "comes_back", "view": cluster.epoch, "incarnation": incarnation })
+                        }
+                        (false, false) => continue,
+                    }
+                }
             };
-            self.add(Some(node.id), &json!({ "event": event }))?;
+            self.add(Some(node.id), &event)?;
         }
-        let gone: Vec<u32> = self
-            .nodes
-            .keys()
-            .copied()
-            .filter(|id| !cluster.nodes.iter().any(|node| node.id == *id))
-            .collect();
+        let belongs = |id: u32| cluster.nodes.iter().any(|node| node.id == id);
+        let gone: Vec<u32> = self.nodes.keys().copied().filter(|id| !belongs(*id)).collect();
         for node in gone.into_iter().filter(|_| !is_first) {
             self.nodes.remove(&node);
-            self.add(Some(node), &json!({ "event": "left" }))?;
+            self.add(Some(node), &json!({ "event": "removed" }))?;
         }
+        let members: Vec<&ClusterNode> =
+            cluster.nodes.iter().filter(|node| node.incarnation.is_some()).collect();
         let members: Vec<u32> = members.iter().map(|node| node.id).collect();
         self.add(None, &json!({ "event": "view", "view": cluster.epoch, "members": members }))
     }
@@ -174,6 +231,21 @@ impl Recorder {
         self.add(None, &json!({ "event": "ends" }))?;
         Ok(self.recording.how_to_open())
     }
+}
+
+/// A client that holds or waits, as a line.
+fn client_line(listing: &Listing, client: &Held) -> Value {
+    let mut line = client_json(client);
+    let (kind, slots) = kind(listing.definition);
+    if let Some(line) = line.as_object_mut() {
+        // They change before a reader could see them.
+        line.retain(|field, _| !["expires_in_seconds", "revoked"].contains(&field.as_str()));
+    }
+    line["event"] = json!(if client.granted.is_some() { "holding" } else { "waiting" });
+    line["name"] = json!(listing.name);
+    line["kind"] = json!(kind);
+    line["slots"] = json!(slots);
+    line
 }
 
 /// Asks a node what it knows of the cluster, over a connection that it keeps.
@@ -213,3 +285,6 @@ impl Looker {
         tokio::time::sleep(EVERY).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

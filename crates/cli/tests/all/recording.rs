@@ -68,6 +68,11 @@ fn watch(cluster: &Cluster, file: &Path) -> Watching {
 fn a_cluster_is_recorded_with_the_death_of_a_node() {
     let cluster = Cluster::start("record-cluster", 3, true);
     let file = cluster.folder.0.join("cluster.jsonl");
+    // Two hold before it begins, and one waits.
+    cluster.says(1, &["acquire", "before", "--ttl", "1h", "--label", "early"]);
+    cluster.says(2, &["acquire", "doomed", "--ttl", "1h"]);
+    let mut waits = Watching(cluster.client(0, &["run", "before", "--", "true"]).spawn().unwrap());
+    cluster.until("before", 1, 1);
     let mut watching = watch(&cluster, &file);
     // Events are seen once all nodes are watched; before that, runs leave no trace.
     let seen = || {
@@ -79,13 +84,33 @@ fn a_cluster_is_recorded_with_the_death_of_a_node() {
     assert!(until(|| has(&file, is("no_answer", Some(2)))), "the death is seen");
     let goes_on = |line: &Value| line["event"] == "view" && line["members"] == serde_json::json!([0, 1]);
     assert!(until(|| has(&file, goes_on)), "{}", fs::read_to_string(&file).unwrap());
+    assert!(has(&file, is("out_of_view", Some(2))), "what the cluster says of it is there, too");
+    cluster.says(0, &["release", "--force", "before", "--now"]);
+    assert_eq!(ended_within(&mut waits.0, SOON).unwrap().code(), Some(0));
+    assert!(until(|| has(&file, |line| line["event"] == "released" && line["name"] == "before")));
     kill("-INT", watching.0.id().into());
     assert_eq!(ended_within(&mut watching.0, SOON).unwrap().code(), Some(0));
 
     let lines = lines(&file);
     assert_eq!((&lines[0]["kind"], &lines[0]["nodes"]), (&"cluster".into(), &serde_json::json!([0, 1, 2])));
     assert!(lines[0]["began_unix_seconds"].is_f64());
-    let granted = lines.iter().find(|line| line["event"] == "granted").unwrap();
+    for node in 0..3 {
+        assert_eq!(lines.iter().filter(|line| is("listed", Some(node))(line)).count(), 1, "node {node}");
+    }
+    let listed = |event: &str, node| {
+        let found: Vec<&Value> = lines.iter().filter(|line| is(event, Some(node))(line)).collect();
+        assert_eq!(found.len(), 1, "{event} at node {node}: {found:?}");
+        (found[0]["name"].as_str().unwrap(), found[0]["request"].clone(), found[0]["session"].clone())
+    };
+    assert_eq!((listed("holding", 1).0, listed("holding", 2).0), ("before", "doomed"));
+    let early = lines.iter().find(|line| is("holding", Some(1))(line)).unwrap();
+    assert_eq!((&early["slot"], &early["label"]["text"]), (&0.into(), &"early".into()));
+    assert!(early["seconds"].as_f64() > early["time"].as_f64(), "it held before the start: {early}");
+    // What happens to the waiter later is told of the same request.
+    let waiter = listed("waiting", 0);
+    let entered = lines.iter().find(|line| line["event"] == "granted" && line["name"] == "before").unwrap();
+    assert_eq!(waiter, ("before", entered["request"].clone(), entered["session"].clone()));
+    let granted = lines.iter().find(|line| line["event"] == "granted" && line["name"] == "build").unwrap();
     assert_eq!((&granted["name"], &granted["label"]["text"]), (&"build".into(), &"build 17".into()));
     assert!(granted["fence"].as_u64() > Some(1 << 40), "{granted}");
     assert!(lines.iter().any(is("leads", None)));

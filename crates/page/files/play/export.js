@@ -56,29 +56,38 @@ function wrapped(text, most) {
   return lines;
 }
 
-/** The whole file: a ground, a title, the sentence of the step, the picture. */
-function standing(run, drawn, words) {
+/** The whole file: a ground, a title, a sentence, the picture, and words for those who do not see it. */
+export function standing(title, sentence, drawn, words) {
   const [colours, box] = [tones(), drawn.viewBox.baseVal];
   const inner = freeze(drawn);
-  const said = wrapped(run.known(run.at)?.sentence ?? "", box.width / 6.4);
+  const said = wrapped(sentence, box.width / 6.4);
   const head = MARGIN + 20 + LINE * said.length;
   for (const [name, value] of Object.entries({ x: MARGIN, y: head + 8, width: box.width, height: box.height })) inner.setAttribute(name, value);
   const [width, height] = [box.width + 2 * MARGIN, head + 8 + box.height + MARGIN];
-  const step = `step ${run.at} of ${run.last}`;
   const line = (y, size, weight, fill, words) => s("text", { x: MARGIN, y, "font-family": getComputedStyle(document.body).fontFamily.replaceAll('"', "'"), "font-size": size, "font-weight": weight, fill }, words);
   return s(
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": "title words" },
-    s("title", { id: "title" }, `${about(run)}: ${step}`),
+    s("title", { id: "title" }, title),
     s("desc", { id: "words" }, words),
     s("rect", { width, height, fill: colours.surface }),
-    line(MARGIN + 12, 15, 600, colours.ink, `${about(run)}: ${step}`),
+    line(MARGIN + 12, 15, 600, colours.ink, title),
     said.map((words, index) => line(MARGIN + 33 + LINE * index, 12, 400, colours.quiet, words)),
     inner,
   );
 }
 
-const graphPicture = (run) => standing(run, document.querySelector("svg.graph"), (run.known(run.at)?.nodes ?? []).map((node) => node.words).join(" "));
+/** Styles are known of what is in the document only: a drawing is there while it is copied. */
+export function copied(style, drawn, copy) {
+  const place = h("div", { class: `hidden-text ${style}` }, drawn);
+  document.body.append(place);
+  const picture = copy(drawn);
+  place.remove();
+  return picture;
+}
+
+const ofRun = (run, drawn, words) => standing(`${about(run)}: step ${run.at} of ${run.last}`, run.known(run.at)?.sentence ?? "", drawn, words);
+const graphPicture = (run) => ofRun(run, document.querySelector("svg.graph"), (run.known(run.at)?.nodes ?? []).map((node) => node.words).join(" "));
 
 /** The window of time as it is shown, with names and numbers. */
 function timePicture(run) {
@@ -99,13 +108,8 @@ function timePicture(run) {
     [...y].map(([node, at]) => s("text", { class: "time-name", x: left - 12, y: at + 4 }, String(node))),
     s("g", { class: "time-axis", transform: `translate(0 ${tall})` }, drawAxis(run, scale)),
   );
-  // Styles are known of what is in the document only.
-  const place = h("div", { class: "hidden-text run-time" }, drawn);
-  document.body.append(place);
   const entries = seen.bars.slice(0, 40).map((it) => ` Node ${it.node} is inside from step ${it.from} to ${it.to ?? "the end"}.`);
-  const picture = standing(run, drawn, `Steps ${Math.ceil(lo)} to ${Math.min(run.last, Math.floor(hi))}, one row for each node; ${seen.messages.length} messages.${entries.join("")}`);
-  place.remove();
-  return picture;
+  return copied("run-time", drawn, () => ofRun(run, drawn, `Steps ${Math.ceil(lo)} to ${Math.min(run.last, Math.floor(hi))}, one row for each node; ${seen.messages.length} messages.${entries.join("")}`));
 }
 
 const text = (svg) => `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(svg)}\n`;
@@ -120,13 +124,18 @@ async function png(svg) {
   return new Promise((done) => canvas.toBlob(done));
 }
 
+/** Offers pictures: each with a title, a few words, the name of its file without the ending, and what draws it. */
+export function offer(words, pictures) {
+  const told = h("div", { role: "alert" });
+  const way = ({ title, words, file, draw }) => {
+    const button = (ending, make) => h("button", { class: "button", "aria-label": `${title} as ${ending.toUpperCase()}`, onclick: () => make().then((blob) => save(`${file}.${ending}`, blob), () => fill(told, h("p", { class: "wrong" }, "This browser cannot draw the picture. Save it as SVG."))) }, ending.toUpperCase());
+    return wayOut(title, words, [button("svg", async () => new Blob([text(draw())], { type: "image/svg+xml" })), button("png", () => png(draw()))]);
+  };
+  dialog("Export pictures", h("p", {}, words), pictures.filter(Boolean).map(way), told);
+}
+
 export function exportView(run) {
   if (!run.setting) return;
-  const told = h("div", { role: "alert" });
-  const way = (title, words, picture) => {
-    const name = named(run, `step-${run.at}-${title.toLowerCase()}`);
-    const button = (ending, make) => h("button", { class: "button", "aria-label": `${title} as ${ending.toUpperCase()}`, onclick: () => make().then((blob) => save(`${name}.${ending}`, blob), () => fill(told, h("p", { class: "wrong" }, "This browser cannot draw the picture. Save it as SVG."))) }, ending.toUpperCase());
-    return wayOut(title, words, [button("svg", async () => new Blob([text(picture(run))], { type: "image/svg+xml" })), button("png", () => png(picture(run)))]);
-  };
-  dialog("Export pictures", h("p", {}, `${about(run)}, step ${run.at} of ${run.last}, in the colours of the page.`), document.querySelector("svg.graph") && way("Graph", "Nodes, tokens, and the ways to them.", graphPicture), way("Time", "The window of time that is shown.", timePicture), told);
+  const file = (rest) => named(run, `step-${run.at}-${rest}`);
+  offer(`${about(run)}, step ${run.at} of ${run.last}, in the colours of the page.`, [document.querySelector("svg.graph") && { title: "Graph", words: "Nodes, tokens, and the ways to them.", file: file("graph"), draw: () => graphPicture(run) }, { title: "Time", words: "The window of time that is shown.", file: file("time"), draw: () => timePicture(run) }]);
 }

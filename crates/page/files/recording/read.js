@@ -4,31 +4,41 @@ const SCHEMA = "tokenwood.recording/1";
 // Fences are whole numbers of 64 bits: long ones stay text.
 const parse = (line) => JSON.parse(line.replace(/"fence":(\d{15,})/g, '"fence":"$1"'));
 
+/** An event has what is needed to draw it. */
+const LISTS = { view: "members", finding: "names", partition: "from" };
+const isEvent = (it) => Number.isFinite(it?.time) && typeof it.event === "string" && (!LISTS[it.event] || Array.isArray(it[LISTS[it.event]]));
+
 /** The lines of a file. A part of a line at its end is left out: the program that wrote it was killed. */
 function lines(text) {
   const all = text.split("\n");
   const rest = all.pop();
   const header = parse(all[0] ?? rest);
   if (header.schema !== SCHEMA) throw new Error(`the file is ${header.schema}, and this page reads ${SCHEMA}`);
+  if (!Array.isArray(header.nodes)) throw new Error("its first line names no nodes");
   const events = all.slice(1).map((line, at) => {
+    let event = null;
     try {
-      return parse(line);
+      event = parse(line);
     } catch {
       throw new Error(`line ${at + 2} is not JSON`);
     }
+    if (!isEvent(event)) throw new Error(`line ${at + 2} is no event of a recording`);
+    return event;
   });
   return { header, events };
 }
 
 /** What lasts, by node: begun by one event, ended by others. */
 const BANDS = [
-  { kind: "down", begins: ["died", "left"], ends: ["comes_back", "joins"] },
+  { kind: "down", begins: ["died", "left", "removed"], ends: ["comes_back", "joins"] },
   { kind: "still", begins: ["stalls"], ends: ["goes_on", "died"] },
   { kind: "silent", begins: ["no_answer"], ends: ["answers"] },
+  { kind: "out", begins: ["out_of_view"], ends: [] },
   { kind: "lapsed", begins: ["lease_lapsed"], ends: ["leased", "died", "comes_back"] },
   { kind: "cut", begins: ["cut_off"], ends: ["reached"] },
 ];
 
+const viewOf = (fence) => Number(BigInt(fence) >> 40n);
 const last = (to) => to ?? Infinity;
 
 /** What is left of a band outside of another. */
@@ -47,6 +57,8 @@ export class Recording {
     this.views = this.events.filter((it) => it.event === "view");
     this.findings = this.events.filter((it) => it.event === "finding");
     this.missed = this.events.reduce((sum, it) => sum + (it.event === "missed" ? it.count : 0), 0);
+    // Recordings of before have no list of what was held when they began.
+    this.unlisted = header.kind === "swarm" ? [] : this.nodes.filter((node) => events.find((it) => it.node === node && /^(not_)?listed$/.test(it.event))?.event !== "listed");
     [this.bands, this.grants, this.waits, this.partitions] = [[], [], [], []];
     this.#band();
     this.#follow();
@@ -56,15 +68,13 @@ export class Recording {
   #band() {
     const open = new Map();
     const end = (kind, node, to) => {
-      const band = open.get(`${kind} ${node}`);
+      const band = open.get(kind + node);
       if (band) this.bands.push({ ...band, to });
-      open.delete(`${kind} ${node}`);
+      open.delete(kind + node);
     };
-    const begin = (kind, node, from) => {
-      if (!open.has(`${kind} ${node}`)) open.set(`${kind} ${node}`, { kind, node, from });
-    };
-    // A node that joins later is not there before.
-    for (const node of this.nodes) if (!this.header.nodes.includes(node)) begin("down", node, 0);
+    const begin = (kind, node, from) => open.has(kind + node) || open.set(kind + node, { kind, node, from });
+    // A node that joins later is not there before; one that belongs to the cluster is out of its view.
+    for (const node of this.nodes) if (!this.header.nodes.includes(node) && this.events.find((it) => it.node === node)?.event !== "out_of_view") begin("down", node, 0);
     let leader = null;
     for (const { event, node, time, number, from, to, both, members } of this.events) {
       if (event === "view") for (const it of this.nodes) members.includes(it) ? end("out", it, time) : begin("out", it, time);
@@ -90,35 +100,62 @@ export class Recording {
 
   /** Requests, from asking to their end. Sessions of a cluster are numbered by each node, those of the swarm are clients. */
   #follow() {
-    const open = new Map();
     const own = this.header.kind === "swarm";
-    const close = (key, to, how) => {
-      const was = open.get(key);
-      if (was) Object.assign(was, { to, how });
-      open.delete(key);
+    // What is open, by session and request. Of a node that does not answer it is in doubt; once that answers, held until a list lacks it.
+    const [open, dark, fences, told] = [new Map(), new Map(), new Set(), new Set()];
+    const begin = (list, prefix, request, it) => {
+      fences.add(`${it.fence} ${it.name}`);
+      if (!open.has(prefix)) open.set(prefix, new Map());
+      open.get(prefix).set(request, it);
+      list.push(it);
+    };
+    const close = (prefix, request, to, how) => {
+      const was = open.get(prefix)?.get(request);
+      if (was && !was.over) Object.assign(was, { to, how, doubt: null, until: null });
+      open.get(prefix)?.delete(request);
       return was;
     };
+    const ofNode = (node, call) => open.forEach((requests) => requests.forEach((it) => it.node === node && !it.over && call(it)));
+    // What a node says late of what was over then changes nothing.
+    const end = (it, to, how) => Object.assign(it, { over: true }, it.doubt !== null && it.how === "no_answer" ? { until: to } : { to, how });
     for (const it of this.events) {
-      const { event, node, time, name, session, request, slot, fence, group } = it;
-      const key = `${own ? "" : `${node}/`}${session}/${request}`;
+      const { event, node, time, name, session, request, slot, fence, label } = it;
+      const prefix = `${own ? "" : `${node}/`}${session}`;
+      const made = { node, name, slot, fence, label, from: time, to: null, doubt: null };
+      const had = own ? null : open.get(prefix)?.get(request);
+      const was = had?.over ? null : had;
       if (event === "waits") {
-        open.set(key, { node, name, session, from: time, to: null, of: key });
-        this.waits.push(open.get(key));
+        if (!was) begin(this.waits, prefix, request, made);
       } else if (event === "granted") {
-        close(key, time, event);
-        open.set(key, { node, name, session, slot, fence, group, from: time, to: null, of: key, label: it.label });
-        this.grants.push(open.get(key));
+        if (typeof was?.slot === "number") continue;
+        close(prefix, request, time, event);
+        begin(this.grants, prefix, request, made);
+      } else if (event === "holding" || event === "waiting") {
+        // The same request, as far as one knows.
+        if (was && (was.slot ?? null) === slot) Object.assign(was, { to: null, how: null, doubt: null });
+        else {
+          close(prefix, request, time, event);
+          begin(event === "holding" ? this.grants : this.waits, prefix, request, { ...made, from: Math.max(0, time - it.seconds), before: time < it.seconds });
+        }
       } else if (["released", "lost", "taken_away", "gave_up"].includes(event)) {
-        // What was held before the recording began.
-        if (!close(key, time, event) && fence) this.grants.push({ node, name, session, slot, fence, group, from: 0, to: time, of: key, how: event, before: true });
+        // What was held before the recording began, or was granted while the node did not answer. A client may release late what ended
+        // with its session.
+        if (!close(prefix, request, time, event) && fence && !fences.has(`${fence} ${name}`)) this.grants.push({ ...made, from: (told.has(node) && dark.get(node)) || 0, to: time, how: event, before: !told.has(node) });
       } else if (event === "session_ended") {
-        const prefix = key.slice(0, key.lastIndexOf("/") + 1);
-        for (const key of [...open.keys()]) if (key.startsWith(prefix)) close(key, time, event);
+        for (const request of [...(open.get(prefix)?.keys() ?? [])]) close(prefix, request, time, event);
+        open.delete(prefix);
       } else if (event === "no_answer") {
-        // What is held there from now on is not known.
-        for (const [key, was] of [...open]) if (was.node === node) close(key, time, event);
+        dark.set(node, time);
+        ofNode(node, (it) => Object.assign(it, { to: time, how: event, doubt: time, until: null }));
+      } else if (event === "answers") ofNode(node, (it) => Object.assign(it, { to: null, how: null }));
+      else if (event === "listed") {
+        told.add(node);
+        ofNode(node, (it) => it.doubt !== null && end(Object.assign(it, { to: it.doubt, how: "no_answer" }), time));
       }
+      // Fences have the view in which they were granted: the node may hold what is newer.
+      else if (!own && (event === "out_of_view" || event === "comes_back")) ofNode(node, (was) => (was.fence && it.view ? viewOf(was.fence) < it.view : was.doubt !== null || event === "out_of_view") && end(was, time, event));
     }
+    this.grants.sort((one, other) => one.from - other.from);
     // The grants that are open when something is wrong with their name are what is wrong.
     for (const { time, names } of this.findings) for (const it of this.grants) it.wrong ||= names.includes(it.name) && it.from <= time && (it.to === null || it.to >= time);
   }
