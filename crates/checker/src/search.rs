@@ -303,9 +303,8 @@ impl<'scope, 'a: 'scope> Helper<'scope, 'a> {
             let mut worker = worker(number);
             for (level, empty) in to_explore {
                 level.work(&mut worker);
-                let bytes = level.bytes;
+                let done = worker.take_found(level.bytes, empty);
                 drop(level);
-                let done = worker.take_found(bytes, empty);
                 // The receiver is gone only if its thread panics, and then it sends no more levels either.
                 let _ = explored.send(done);
             }
@@ -325,11 +324,11 @@ fn explore<'a>(
 ) -> (Vec<Worker<'a>>, u32, Option<Stopped>) {
     let (mut frontier, mut depth, mut last_level) = (vec![first], 0, false);
     // Lists of explored levels are filled again: memory that was used before is at hand.
-    let (mut explored, layout): (Vec<Found>, _) = (Vec::new(), worker.parts.layout);
+    let (mut explored, layout) = (Vec::<Found>::new(), worker.parts.layout);
     let stopped = loop {
         let level = level(frontier, depth);
-        let together = level.frontier.len() >= WORTH_WAKING * (1 + helpers.len());
-        let helping = if together { &helpers[..] } else { &[] };
+        let is_worth_it = level.frontier.len() >= WORTH_WAKING * (1 + helpers.len());
+        let helping = if is_worth_it { &helpers[..] } else { &[] };
         let mut empty = || explored.pop().unwrap_or_else(|| Found::new(layout));
         for helper in helping {
             helper.levels.send((level.clone(), empty())).expect(PANICKED);

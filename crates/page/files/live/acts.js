@@ -9,7 +9,7 @@ import { live } from "./model.js";
 import { command, sentence } from "./states.js";
 
 /** Asks the node to act, and shows why it does not. */
-async function act(button, told, shell, name, call, done) {
+async function act(button, told, name, call, done) {
   button.disabled = true;
   fill(told);
   try {
@@ -20,7 +20,7 @@ async function act(button, told, shell, name, call, done) {
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     const denied = problem.status === 401 || problem.status === 403;
-    fill(told, h("p", { class: "wrong" }, denied ? "You may look, and not do this. " : "", sentence(problem.message), " ", sentence(problem.hint)), denied && h("p", {}, "A principal with the right may, from a shell:"), denied && command(shell()));
+    fill(told, h("p", { class: "wrong" }, denied ? "You may look, and not do this. " : "", sentence(problem.message), " ", sentence(problem.hint)), denied && h("p", {}, "A principal with the right may, by the command above."));
   }
   button.disabled = false;
 }
@@ -55,7 +55,7 @@ export function force(name, client) {
   );
   choose();
   const body = () => `{"slot":${client.slot},"fence":${client.fence},"at_once":${now.checked},"node":${client.node}}`;
-  button.addEventListener("click", () => act(button, told, text, name, () => ask(lockPath(name, "force"), { method: "POST", body: body() }), (answer) => {
+  button.addEventListener("click", () => act(button, told, name, () => ask(lockPath(name, "force"), { method: "POST", body: body() }), (answer) => {
     const left = answer.revoked[0]?.free_in_ms ?? 0;
     announce(`Revoked slot ${client.slot} of ${name}`);
     fill(told, h("p", { class: "well" }, answer.revoked.length ? `Revoked. The slot is free ${left ? `within ${lasted(left)}` : "now"}.` : "The grant was gone already."));
@@ -80,7 +80,7 @@ export function resize(name, slots, defined) {
     told,
     h("div", { class: "buttons" }, h("button", { class: "button", onclick: () => close() }, "Close"), button),
   );
-  button.addEventListener("click", () => number.reportValidity() && act(button, told, text, name, () => put(name, "semaphore", number.value), () => (announce(`${name} has ${number.value} slots`), close())));
+  button.addEventListener("click", () => number.reportValidity() && act(button, told, name, () => put(name, "semaphore", number.value), () => (announce(`${name} has ${number.value} slots`), close())));
 }
 
 const put = (name, kind, slots) => ask(`/v1/definitions/${encodeURIComponent(name)}`, { method: "PUT", body: JSON.stringify(kind === "semaphore" || kind === "mutex" ? { kind, slots: kind === "mutex" ? 1 : Number(slots) } : { kind }) });
@@ -103,5 +103,5 @@ export function define(given = "") {
   for (const input of [name, kind, slots]) input.addEventListener("input", change);
   const { close } = dialog("Define a name", h("p", {}, "All clients get what is defined; requests for something else are refused. A name needs no definition to be used."), fields(["define-name", "Name", name], ["define-kind", "Kind", kind]), row, h("p", { class: "quiet" }, "The same from a shell:"), shell, told, h("div", { class: "buttons" }, h("button", { class: "button", onclick: () => close() }, "Close"), button));
   change();
-  button.addEventListener("click", () => name.reportValidity() && slots.reportValidity() && act(button, told, text, name.value, () => put(name.value, kind.value, slots.value), () => (announce(`${name.value} is defined`), say(told, ""), close())));
+  button.addEventListener("click", () => name.reportValidity() && slots.reportValidity() && act(button, told, name.value, () => put(name.value, kind.value, slots.value), () => (announce(`${name.value} is defined`), say(told, ""), close())));
 }

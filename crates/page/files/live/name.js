@@ -2,6 +2,7 @@
 
 import { Problem, ask, lockPath } from "../ask.js";
 import { fill, h, keyed, say } from "../dom.js";
+import { icon } from "../draw/icons.js";
 import { colour, disc, slice } from "../draw/marks.js";
 import { Tabs } from "../draw/tabs.js";
 import { KINDS, count, fence, lasted, many, quoted, who } from "../words.js";
@@ -49,11 +50,13 @@ class NameView {
     this.look = looks(query, () => this.update());
     this.tabs = new Tabs("What of it", [["holders", "Holders", this.inside.element], ["queue", "Queue", this.queue.element], ["where", "Where", this.graph.element], ["handoffs", "Hand-offs", this.handoffs.element]], query.get("tab"));
     this.trouble = h("p", { class: "wrong", role: "alert" });
+    this.refusal = h("section", { class: "panel state", role: "alert", hidden: true });
     this.element = root.appendChild(
       h(
         "div",
         { class: "view one-name" },
         h("div", { class: "strip-top" }, h("div", { class: "title" }, h("h1", {}, h("a", { class: "up", href: "/ui/live" }, "Live"), h("span", { class: "slash", "aria-hidden": "true" }, "/"), name)), this.chips, h("div", { class: "acts" }, command(`tokenwood inspect ${quoted(name)}`), this.resize, this.force, this.look.buttons), this.trouble),
+        this.refusal,
         this.tabs.element,
         this.graph.element,
         h("div", { class: "tables" }, this.inside.element, this.queue.element),
@@ -103,9 +106,9 @@ class NameView {
       this.#seen = last;
       this.#later(AFTER_EVENT);
     }
-    say(this.trouble, this.#problem && !this.#problem.silent ? sentence(this.#problem.message) : "");
-    const lock = this.#lock;
-    this.element.classList.toggle("refused", !lock && Boolean(this.#problem) && !this.#problem.silent);
+    const [lock, problem] = [this.#lock, this.#problem?.silent ? null : this.#problem];
+    say(this.trouble, lock && problem ? sentence(problem.message) : "");
+    this.#refuse(lock ? null : problem);
     if (!lock) return;
     const now = live.now();
     const aged = (client) => client.since_ms + Math.max(0, now - this.#asked);
@@ -132,6 +135,16 @@ class NameView {
     });
     const events = live.events.filter((event) => event.name === this.name);
     this.handoffs.update(events, lock, this.#asked, now);
+  }
+
+  /** There is nothing to show: why, and the way on. */
+  #refuse(problem) {
+    this.element.classList.toggle("refused", Boolean(problem));
+    this.refusal.hidden = !problem;
+    if (!problem || this.refusal.dataset.why === problem.message) return;
+    this.refusal.dataset.why = problem.message;
+    const may = problem.status === 403;
+    fill(this.refusal, may ? icon("key", 30) : h("span", { class: "bang", "aria-hidden": "true" }, "!"), h("h2", {}, may ? `You may not look at ${this.name}` : problem.title || "The node refuses"), h("p", {}, sentence(problem.message)), may && [h("p", { class: "quiet" }, "An administrator allows it:"), command(`tokenwood auth rule add WHO ${quoted(this.name)} read`)]);
   }
 
   #facts(lock, holders) {

@@ -55,7 +55,7 @@ const VIEWS = [
   { name: "stale", at: "/ui/live", ready: rows, late: async (page) => (await page.route("**/v1/**", (route) => route.abort()), page.locator(".trouble").waitFor()) },
   { name: "stale-name", at: "/ui/name/gpu", ready: holder, late: async (page) => (await page.route("**/v1/**", (route) => route.abort()), page.locator(".trouble").waitFor()) },
   { name: "token", at: "/ui/live", see: (page) => refuse(page, "**/v1/**", 401, "this cluster asks for a token"), ready: (page) => page.locator("#token").waitFor() },
-  { name: "may-not-read", at: "/ui/name/gpu", see: (page) => page.route("**/v1/locks/**", (route) => route.fulfill({ status: 403, json: { title: "Denied", detail: "you are 'watcher', and may not read 'gpu'", hint: "" } })), ready: (page) => page.locator(".one-name .wrong").waitFor() },
+  { name: "may-not-read", at: "/ui/name/gpu", see: (page) => page.route("**/v1/locks/**", (route) => route.fulfill({ status: 403, json: { title: "Denied", detail: "you are 'watcher', and may not read 'gpu'", hint: "" } })), ready: (page) => page.locator(".one-name > .state").waitFor() },
   { name: "force", at: "/ui/name/gpu", ready: holder, once: click("Force release…") },
   { name: "force-now", at: "/ui/name/gpu", ready: holder, once: async (page) => (await click("Force release…")(page), page.getByText("(breaks exclusion").click()) },
   { name: "force-denied", at: "/ui/name/gpu", see: (page) => refuse(page, "**/force", 403, "you are 'watcher', and may not force the release of 'gpu'"), ready: holder, once: async (page) => (await click("Force release…")(page), await click("Force release")(page), page.getByText("You may look").waitFor()) },
