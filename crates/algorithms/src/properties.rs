@@ -251,7 +251,8 @@ impl Terms {
                 let node = (0..census.requests.len()).find(wrong).unwrap_or(0);
                 let RequestCount { asking, places } = census.requests[node];
                 let verb = if asking > 0 { "waits" } else { "does not wait" };
-                format!("node {node} {verb}, its request stands in {places} places")
+                let places = if places == 1 { "1 place".to_string() } else { format!("{places} places") };
+                format!("node {node} {verb}, its request stands in {places}")
             }
             Property::NobodyLeftWaiting => {
                 let waits = (0..census.waiting.len()).filter(|&node| census.waiting[node] > 0);

@@ -143,7 +143,9 @@ fn changes(before: &Picture, after: &Picture) -> Vec<String> {
     };
     for pointer in after.pointers.iter().filter(moved) {
         let token = pointer.token.map_or(String::new(), |token| format!(" for token {token}"));
-        changes.push(format!("sets its {}{token} to {}", pointer.name, pointer.to));
+        // A name of several words would read as part of the sentence.
+        let quote = if pointer.name.contains(' ') { "'" } else { "" };
+        changes.push(format!("sets its {quote}{}{quote}{token} to {}", pointer.name, pointer.to));
     }
     changes
 }

@@ -138,7 +138,7 @@ class Time {
     const data = lines(run);
     this.seen = sight(data, scale, this.hiddenKinds);
     const { bars, waits, messages } = this.seen;
-    const drawn = bars.length + waits.length + messages.length <= MOST_MARKS ? "svg" : step < 1 ? "bins" : "canvas";
+    const drawn = step < 1 ? "bins" : bars.length + waits.length + messages.length <= MOST_MARKS ? "svg" : "canvas";
     this.element.dataset.drawn = drawn;
     this.canvas.hidden = drawn === "svg";
     this.sheet.style.height = `${tall}px`;

@@ -234,7 +234,8 @@ class Player {
     this.right.hidden = !(bad && run.setting.defect && run.canAct);
     const { messages, words, entries } = state.counts;
     const figure = (value, name) => h("div", {}, h("dd", {}, value), h("dt", {}, name));
-    fill(this.counts, figure(count(messages), "messages"), figure(count(words), "words"), figure(count(entries), "entries"), entries > 0 && figure((messages / entries).toFixed(1), "messages an entry"));
+    const of = (number, one, more) => figure(count(number), number === 1 ? one : more);
+    fill(this.counts, of(messages, "message", "messages"), of(words, "word", "words"), of(entries, "entry", "entries"), entries > 0 && figure((messages / entries).toFixed(1), "messages an entry"));
     this.counts.hidden = !this.right.hidden && innerWidth < 1500;
   }
 
@@ -247,7 +248,7 @@ class Player {
     const bind = Object.entries(state.rule?.bind ?? {}).map(([name, value]) => `${name}=${value}`).join(" ");
     const { messages, entries } = state.counts;
     const figure = (value, words) => h("div", {}, h("b", {}, String(value)), h("span", { class: "quiet" }, words));
-    fill(this.oneLine, h("div", { class: "stage-text" }, rule ? [h("p", { class: "quiet" }, `Rule ${rule.number}`), h("h2", {}, rule.title), h("code", {}, bind), h("p", {}, rule.text), rule.parts[(state.rule.part ?? 0) - 1] && h("p", { class: "part-ran" }, rule.parts[state.rule.part - 1])] : h("p", { class: "quiet" }, "No rule ran in this step.")), h("p", { class: `stage-verdict ${bad ? "red" : "well"}` }, icon(bad ? "close" : "check", 18), bad ? `${bad.name}: ${bad.detail}` : `${many(holds, "property holds", "properties hold")} in this state`), h("div", { class: "stage-counts" }, figure(messages, "messages"), figure(entries, "entries"), figure(entries ? (messages / entries).toFixed(1) : "–", "an entry")));
+    fill(this.oneLine, h("div", { class: "stage-text" }, rule ? [h("p", { class: "quiet" }, `Rule ${rule.number}`), h("h2", {}, rule.title), h("code", {}, bind), h("p", {}, rule.text), rule.parts[(state.rule.part ?? 0) - 1] && h("p", { class: "part-ran" }, rule.parts[state.rule.part - 1])] : h("p", { class: "quiet" }, "No rule ran in this step.")), h("p", { class: `stage-verdict ${bad ? "red" : "well"}` }, icon(bad ? "close" : "check", 18), bad ? `${bad.name}: ${bad.detail}` : `${many(holds, "property holds", "properties hold")} in this state`), h("div", { class: "stage-counts" }, figure(messages, messages === 1 ? "message" : "messages"), figure(entries, entries === 1 ? "entry" : "entries"), figure(entries ? (messages / entries).toFixed(1) : "–", "an entry")));
   }
 
   drawProblem() {
