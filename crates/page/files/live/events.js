@@ -60,7 +60,7 @@ function line(event) {
   const at = h("time", { datetime: new Date(event.at).toISOString() }, clock(event.at));
   const amber = (text) => h("li", { class: "gap" }, at, h("span", { class: "text" }, text));
   if (event.event === "missed") return amber(`${many(event.events, "event was", "events were")} missed${event.held ? " while the page held still" : ""}; the list goes on from here.`);
-  if (event.event === "gap" || event.event === "resumed") return amber("The connection broke: what happened until now is missing.");
+  if (event.event === "gap" || event.event === "resumed") return amber(`${event.gap ?? "The connection broke"}: what happened until now is missing.`);
   if (event.event === "node-silent") return amber(`Node ${event.node} is silent: its events are missing.`);
   if (event.event === "node-watched") return amber(`Node ${event.node} is heard: what it did before is missing.`);
   const [mark, word] = WORDS[event.event] ?? ["out", event.event];

@@ -11,6 +11,8 @@ const AT_ONCE = 40;
 const REFRESH_EVERY = 300;
 /** All names are listed again this often, and at most a tenth of the time is spent on that. */
 const LIST_EVERY = 10_000;
+/** So long out of sight, a page watches no longer. */
+const OUT_OF_SIGHT = 30_000;
 const MOST_EVENTS = 2000;
 const MOST_NAMES = 50_000;
 /** Without an answer for this long, the picture is old. */
@@ -250,20 +252,40 @@ class Live extends EventTarget {
     this.#tell("names");
   }
 
+  /**
+   * A browser has six connections to a node, and each page that watches keeps one of them: a page that is out of sight for a
+   * while gives it up, or the seventh would show nothing.
+   */
+  async #inSight() {
+    while (document.hidden) await new Promise((seen) => document.addEventListener("visibilitychange", seen, { once: true }));
+    const hidden = new AbortController();
+    let timer = 0;
+    const look = () => {
+      clearTimeout(timer);
+      if (document.hidden) timer = setTimeout(() => hidden.abort(), OUT_OF_SIGHT);
+    };
+    document.addEventListener("visibilitychange", look, { signal: hidden.signal });
+    return hidden;
+  }
+
   async #watch() {
-    let gap = false;
+    /** Why what happens now was not seen from the beginning. */
+    let gap = null;
     for (let pause = 500; ; pause = Math.min(8000, pause * 2)) {
+      const sight = await this.#inSight();
       try {
-        for await (const seen of watch("/v1/watch?nodes=all")) {
+        for await (const seen of watch("/v1/watch?nodes=all", sight.signal)) {
           pause = 500;
-          if (seen.event === "watching" && gap) this.#saw({ event: "gap", facts: {} });
-          gap = true;
+          if (seen.event === "watching" && gap) this.#saw({ event: "gap", facts: { gap } });
+          gap = "The connection broke";
           this.#saw(seen);
         }
       } catch (problem) {
         if (problem instanceof Problem && !problem.silent) this.#failed(problem);
       }
-      await this.#sleep(pause);
+      if (sight.signal.aborted) gap = "This page was out of sight";
+      else await this.#sleep(pause);
+      sight.abort();
     }
   }
 

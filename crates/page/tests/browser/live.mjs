@@ -39,6 +39,28 @@ test("an empty cluster says what fills it", { timeout: LONG }, async () => {
   await fine();
 });
 
+test("a page that is out of sight gives up its connection, and says what it missed", { timeout: LONG }, async () => {
+  // A browser has six connections to a node: the seventh page would show nothing.
+  await open("/ui/events");
+  const isWatch = (request) => request.url().includes("/v1/watch");
+  const look = (hidden) => page.evaluate((hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden);
+  await until("it watches", async () => /nothing missed/.test(await text("main")));
+  await page.clock.install();
+  const gone = page.waitForEvent("requestfailed", isWatch);
+  await look(true);
+  await page.clock.fastForward(31_000);
+  await gone;
+  const again = page.waitForRequest(isWatch);
+  await look(false);
+  await again;
+  await page.getByText("This page was out of sight: what happened until now is missing.").waitFor();
+  assert.deepEqual(page.wrongs, []);
+  await open("/ui");
+});
+
 test("an operator's minute: three run, the third waits and enters", { timeout: LONG }, async () => {
   const run = () => stage.start(["run", "minute", "--slots", "2", "--", "sleep", "600"]);
   const discs = async (kind) => row("minute").locator(`.disc.${kind}`).count();

@@ -41,8 +41,10 @@ export async function playerPictures(folder) {
     await save("ui-player.png", player);
     const broken = await stage.page("/ui/gallery/bulgannawar-vaidya/holding-not-set");
     await broken.getByRole("button", { name: "Watch it fail" }).click();
-    await broken.waitForSelector("svg.graph");
+    // Before the run is there, it has no end.
+    await broken.getByText("of 4", { exact: true }).waitFor();
     await broken.keyboard.press("End");
+    await broken.getByText("This violates").first().waitFor();
     await save("ui-violation.png", broken);
     // A run of the swarm that fails: the seed of the defect decides it.
     const file = path.join(await fs.mkdtemp(path.join(os.tmpdir(), "tokenwood-recorded-")), "run.jsonl");
