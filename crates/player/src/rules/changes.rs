@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn every_defect_changes_words_that_stand_in_a_rule() {
-        let mut read = 0;
+        let (mut read, mut changes) = (0, 0);
         for info in registry::ALL {
             for defect in info.defects {
                 let name = format!("{} {}", info.name, defect.name);
@@ -69,6 +69,7 @@ mod tests {
                         assert!(name.contains("out-of-order") || defect.source == "mutant", "{name}");
                         continue;
                     };
+                    changes += 1;
                     let rule = rules.iter().find(|rule| rule.number == number);
                     let rule = rule.unwrap_or_else(|| panic!("{name}: there is no rule {number}"));
                     let text = match change.part {
@@ -85,5 +86,7 @@ mod tests {
         }
         let lines = CHANGES.lines().filter(|line| !line.starts_with('#')).count();
         assert_eq!(read, lines, "data/changes.txt has lines of no defect");
+        let with_bars = CHANGES.lines().filter(|line| !line.starts_with('#') && line.contains('|')).count();
+        assert_eq!(changes, with_bars, "data/changes.txt has lines with bars that are no change of a rule");
     }
 }
