@@ -33,8 +33,13 @@ async function play(where, options) {
   });
 }
 
-/** All that a state shows, as text. */
-const picture = () => page.evaluate(() => [".of-nodes tbody", ".flights", ".rule-list .ran", ".verdicts", ".sentence-text", ".counts"].map((it) => document.querySelector(it)?.textContent ?? "").concat([...document.querySelectorAll("svg.graph .spot, svg.graph .message")].map((it) => `${it.getAttribute("class")} ${it.getAttribute("aria-label")}`)).join("\n"));
+/** All that a state shows, as text, or null while something moves. One reading: a flight that ends between two would leave the picture of before. */
+const picture = () => page.evaluate(() => {
+  if (document.querySelector("svg.graph[data-moving]")) return null;
+  const panels = [".of-nodes tbody", ".flights", ".rule-list .ran", ".verdicts", ".sentence-text", ".counts"].map((it) => document.querySelector(it)?.textContent ?? "");
+  const graph = [...document.querySelectorAll("svg.graph .spot, svg.graph .message")].map((it) => `${it.getAttribute("class")} ${it.getAttribute("aria-label")}`);
+  return [...panels, ...graph].join("\n");
+});
 
 /** The picture of the state where the run stands: nothing moves any more. */
 async function settled(step) {
@@ -43,7 +48,7 @@ async function settled(step) {
   return until("the picture rests", async () => {
     const [had, now] = [last, await picture()];
     last = now;
-    return had === now && (await page.locator("svg.graph[data-moving]").count()) === 0 && now;
+    return had === now && now;
   });
 }
 
