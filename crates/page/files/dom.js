@@ -32,8 +32,8 @@ export function say(element, text) {
 /** Sets attributes that changed. */
 export function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    const text = String(value);
-    if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+    if (value === null) element.removeAttribute(name);
+    else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
   }
 }
 

@@ -48,7 +48,7 @@ class NameView {
     this.inside = table("Holders", ["slot", "node", "who", "client", "fence", "for", ""]);
     this.queue = table("Queue", ["place", "node", "who", "client", "next by", "for"]);
     this.look = looks(query, () => this.update());
-    this.tabs = new Tabs("What of it", [["holders", "Holders", this.inside.element], ["queue", "Queue", this.queue.element], ["where", "Where", this.graph.element], ["handoffs", "Hand-offs", this.handoffs.element]], query.get("tab"));
+    this.tabs = new Tabs("What of it", [["holders", "Holders", this.inside], ["queue", "Queue", this.queue], ["where", "Where", this.graph], ["handoffs", "Hand-offs", this.handoffs]].map(([key, word, { element: panel }]) => ({ key, word, panel })), { chosen: query.get("tab") });
     this.trouble = h("p", { class: "wrong", role: "alert" });
     this.refusal = h("section", { class: "panel state", role: "alert", hidden: true });
     this.element = root.appendChild(
@@ -63,6 +63,7 @@ class NameView {
         this.handoffs.element,
       ),
     );
+    this.tabs.apply();
     live.show([name]);
     this.#ask();
   }
@@ -116,8 +117,8 @@ class NameView {
     const waiters = lock.clients.filter((client) => client.state === "waits");
     this.#facts(lock, holders);
     this.graph.update(live.cluster?.nodes, lock);
-    this.tabs.count("holders", count(holders.length));
-    this.tabs.count("queue", count(waiters.length));
+    this.tabs.say("holders", count(holders.length));
+    this.tabs.say("queue", count(waiters.length));
     const slots = lock.kind === "semaphore" ? ` of ${many(lock.slots, "slot")}` : "";
     const silent = lock.no_answer.length ? `; node ${lock.no_answer.join(", ")} gave no answer, its clients are missing` : "";
     say(this.inside.note, `${holders.length ? `${count(holders.length)}${slots}` : "free"}${silent}`);

@@ -23,7 +23,9 @@ export class Transport {
     this.branches = h("button", { class: "link-button", title: "branches of this run (B)", onclick: on.branches }, icon("branch"), h("span", {}));
     this.on = h("button", { class: "button run-on", title: `Let the run go on by ${RUN_ON} steps: the seed decides`, onclick: () => this.runOn() }, `Run on ${RUN_ON}`);
     this.speed = h("select", { "aria-label": "Speed", onchange: () => run.setSpeed(Number(this.speed.value)) }, SPEEDS.map((speed) => h("option", { value: speed }, pace(speed))));
-    this.element = h("section", { class: "deck", "aria-label": "Transport" }, h("div", { class: "transport-keys" }, this.first, this.back, this.play, this.next, this.last), h("label", { class: "step-number" }, h("b", {}, "Step"), this.input, this.total), this.branches, run.canAct && this.on, h("label", { class: "knob speed" }, h("span", {}, "speed"), this.speed));
+    this.element = h("section", { class: "deck", "aria-label": "Transport" }, h("div", { class: "transport-keys" }, this.first, this.back, this.play, this.next, this.last), h("label", { class: "step-number" }, h("b", {}, "Step"), this.input, this.total), this.branches);
+    /** On a phone these stand elsewhere. */
+    this.more = [run.canAct && this.on, h("label", { class: "knob speed" }, h("span", {}, "speed"), this.speed)].filter(Boolean);
   }
 
   toggle() {

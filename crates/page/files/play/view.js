@@ -1,8 +1,9 @@
 // The player: graph, panels, the sentence of the step, time and transport of one run. Everything that is shown comes from the run
 // (model.js); this puts the parts together and says what is drawn when.
 
-import { fill, h, say } from "../dom.js";
+import { fill, h, say, set } from "../dom.js";
 import { icon } from "../draw/icons.js";
+import { Tabs, small } from "../draw/tabs.js";
 import { replace } from "../router.js";
 import { count, many } from "../words.js";
 import { messageMenu, toMessage } from "./acts.js";
@@ -19,8 +20,8 @@ import { shareView } from "./share.js";
 import { timeView } from "./time.js";
 import { Transport } from "./transport.js";
 
-/** Below this width one panel is shown at a time. */
-const TABS = [["time", "Time"], ["flight", "Flight"], ["nodes", "Nodes"], ["rules", "Rules"], ["holds", "Holds"]];
+/** Below this width one panel is shown at a time; time is beside it, except on a phone. */
+const narrow = matchMedia("(max-width: 1099px)");
 
 /** A sentence with the numbers of nodes in bold. */
 function bold(text) {
@@ -60,12 +61,14 @@ class Player {
     this.right = h("div", { class: "acts-row right-acts", hidden: true }, h("button", { class: "button", onclick: () => this.seeItRight() }, "See it right"), !offline && h("a", { class: "button", href: "/ui/gallery" }, "Gallery"));
     const tools = offline ? [] : [act("Find…", "find", () => this.find(), "F"), act("Share", "share", () => shareView(run), "S"), act("Export", "export", () => exportView(run), "X"), h("button", { class: "button to-branches", onclick: () => branchesView(run) }, "Branches")];
     if (this.settings) fill(this.settings.acts, h("button", { class: "button", title: "Begin again with no steps; this run stays under branches", onclick: () => this.change(run.setting, false) }, "New run"), tools);
-    this.tabs = h("div", { class: "player-tabs", role: "tablist", "aria-label": "Panels" }, TABS.map(([name, words]) => h("button", { role: "tab", "data-tab": name, "aria-selected": String(name === "time"), onclick: () => this.tab(name) }, words)));
+    this.timePanel = h("div", { class: "time-panel" }, this.time.element);
+    const tab = (key, word, { element }, when = narrow) => ({ key, word, panel: element, when });
+    this.tabs = new Tabs("Panels", [tab("time", "Time", { element: this.timePanel }, small), tab("flight", "Flight", this.flight), tab("nodes", "Nodes", this.nodes), tab("rules", "Rules", this.rules), tab("holds", "Holds", this.properties)], { chosen: "time", otherwise: "nodes", show: (_, key) => this.tab(key), choose: () => null });
     this.header = h("header", { class: "player-head" }, !offline && h("a", { class: "round back-link", href: "/ui/gallery", "aria-label": "All runs" }, icon("left", 18)), h("div", {}, this.title, this.facts), !offline && [h("button", { class: "round", "aria-label": "Find a state", onclick: () => this.find() }, icon("find", 18)), h("button", { class: "round", "aria-label": "Share", onclick: () => shareView(run) }, icon("share", 18)), h("button", { class: "round", "aria-label": "Setting", "aria-expanded": "false", onclick: (event) => this.openSettings(event.currentTarget) }, icon("more", 18))]);
     this.oneLine = h("section", { class: "panel stage-rule", "aria-label": "The rule that ran" });
     this.element = h(
       "div",
-      { class: "player", "data-tab": "time" },
+      { class: "player" },
       this.header,
       this.settings?.element,
       this.problem,
@@ -75,15 +78,19 @@ class Player {
       this.oneLine,
       this.story.element,
       h("section", { class: "sentence", "aria-label": "This step" }, this.step, this.sentence, this.right, this.counts, this.alarm),
-      this.tabs,
-      h("div", { class: "panel time-and-transport" }, this.time.element, h("div", { class: "transport-bar" }, this.time.slider, this.transport.element)),
+      this.tabs.element,
+      h("div", { class: "panel time-and-transport" }, this.timePanel, h("div", { class: "transport-bar" }, this.time.slider, this.transport.element)),
     );
     // On a phone what controls time stands below its diagram.
-    this.narrow = matchMedia("(max-width:699px)");
-    this.place = () => (this.narrow.matches ? this.time : this.transport).element.append(this.time.controls);
-    this.narrow.addEventListener("change", this.place);
+    this.place = () => {
+      const { time, transport } = this;
+      (small.matches ? time.controls : transport.element).append(...transport.more);
+      (small.matches ? this.timePanel : transport.element).append(time.controls);
+    };
+    small.addEventListener("change", this.place);
     this.place();
     root.append(this.element);
+    this.tabs.apply();
     this.about = about;
     this.onChange = ({ detail }) => this.changed(detail.what);
     run.addEventListener("change", this.onChange);
@@ -95,15 +102,16 @@ class Player {
   leave() {
     this.run.removeEventListener("change", this.onChange);
     this.run.pause();
-    this.narrow.removeEventListener("change", this.place);
+    small.removeEventListener("change", this.place);
+    this.tabs.leave();
     this.graph.leave();
     this.time.leave?.();
     delete document.documentElement.dataset.stage;
   }
 
   tab(name) {
-    this.element.dataset.tab = name;
-    for (const tab of this.tabs.children) tab.setAttribute("aria-selected", String(tab.dataset.tab === name));
+    this.element.dataset.tab = name ?? "";
+    set(this.timePanel, { "aria-label": small.matches ? "Time" : null });
     this.time.update("size");
   }
 
@@ -200,10 +208,9 @@ class Player {
     this.drawStage(state);
     const holds = state.properties.filter((property) => property.verdict === "holds").length;
     const flying = state.flight.length + state.more_flight;
-    for (const [name, words] of TABS) {
-      const more = name === "flight" && flying ? ` ${flying}` : name === "holds" ? ` ${holds}` : "";
-      say(this.tabs.querySelector(`[data-tab="${name}"]`), wrong(state) && name === "holds" ? "Violated" : words + more);
-    }
+    this.tabs.say("flight", flying ? count(flying) : "");
+    if (wrong(state)) this.tabs.say("holds", "", "Violated");
+    else this.tabs.say("holds", count(holds));
     this.about?.(run);
   }
 

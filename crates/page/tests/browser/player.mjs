@@ -309,13 +309,31 @@ test("dark colours, a phone, a tablet and a projector", { timeout: 2 * LONG }, a
   await fine();
   for (const tab of ["Flight", "Nodes", "Rules", "Holds", "Time"]) {
     await page.getByRole("tab", { name: new RegExp(`^${tab}`) }).click();
+    await page.getByRole("tabpanel").waitFor();
+    assert.equal(await page.getByRole("tabpanel").count(), 1, "one panel at a time");
     assert.ok(await fits(), `${tab} fits`);
     await fine();
   }
+  // A tab is reached by keys, and so are its neighbours; a step is taken elsewhere.
+  await page.getByRole("tab", { name: "Time" }).press("ArrowLeft");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "tab-holds");
+  await page.getByRole("tabpanel", { name: "Properties" }).waitFor();
+  await page.keyboard.press("Home");
+  await page.getByRole("tabpanel", { name: "Time" }).waitFor();
+  await stands(20);
+  // A finger chooses the speed, and lets the run go on.
+  await page.getByLabel("Speed", { exact: true }).selectOption("32");
+  await button("Run on 20").click();
+  await stands(40);
+  for (const it of await page.locator(".time-controls > *").all()) assert.ok((await it.boundingBox()).height >= 44, "a finger hits it");
+  await button("Back").click();
+  await stands(39);
   await button("Setting").click();
   await page.getByLabel("nodes", { exact: true }).waitFor();
   assert.ok(await fits(), "the setting fits");
   await play(link, { width: 900, height: 800 });
+  await page.getByRole("tabpanel", { name: "Nodes" }).waitFor();
+  assert.equal(await page.getByRole("tab").count(), 4, "time is beside the panels");
   await page.getByRole("tab", { name: /^Rules/ }).click();
   await page.locator(".of-rules").waitFor();
   assert.ok(await fits(), "a tablet fits");

@@ -15,8 +15,10 @@ const FILES = process.env.TOKENWOOD_FILES;
 const require = createRequire(path.join(MODULES, "node_modules", "none.js"));
 const { chromium } = require("playwright-core");
 
+/** How to find a test that reads too early: SLOW_TEST waits so many ms before each thing the test does, SLOW_PAGE gives the page so many times less CPU. */
+const [SLOW_TEST, SLOW_PAGE] = [Number(process.env.TOKENWOOD_SLOW_TEST ?? 0), Number(process.env.TOKENWOOD_SLOW_PAGE ?? 1)];
 /** Nothing of a test takes longer than this, also on a busy machine. */
-export const LONG = 40_000;
+export const LONG = 40_000 * Math.max(1, SLOW_TEST / 10, SLOW_PAGE);
 
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
@@ -106,6 +108,7 @@ export class Stage {
       args: [...FLAGS, ...flags],
       viewport: { width: 1280, height: 800 },
       timeout: LONG,
+      slowMo: SLOW_TEST,
       ...more,
     });
     this.context.setDefaultTimeout(LONG);
@@ -127,6 +130,7 @@ export class Stage {
   /** A page that notes what goes wrong: errors of the console, and requests to another place than its node. */
   async page(where, { width = 1280, height = 800, dark = false } = {}) {
     const page = await this.context.newPage();
+    if (SLOW_PAGE > 1) await (await this.context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: SLOW_PAGE });
     page.wrongs = [];
     page.on("console", (message) => message.type() === "error" && page.wrongs.push(`console: ${message.text()}`));
     page.on("pageerror", (error) => page.wrongs.push(`error: ${error.stack}`));
