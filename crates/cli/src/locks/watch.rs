@@ -1,6 +1,6 @@
 //! `tokenwood watch`: the events at all nodes, as they happen.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,10 +11,10 @@ use service::protocol::Cluster;
 use service::{SessionId, Want};
 use tokenwood::label::Label;
 use tokenwood::{Access, Admin, Change, Error, Event, Filter, Listing, Seen};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::Ended;
-use crate::locks::cluster::{Member, around, reason};
+use crate::locks::cluster::{around, reason};
 use crate::locks::endpoints::{Endpoints, runtime};
 use crate::locks::force;
 use crate::locks::list::{kind, label_json};
@@ -67,11 +67,11 @@ enum Report {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     arguments.names.iter().try_for_each(|name| service::name::validate(name))?;
-    runtime()?.block_on(watch(arguments))?;
+    runtime()?.block_on(watch_all(arguments))?;
     Ok(Ended::Well)
 }
 
-async fn watch(arguments: &Arguments) -> Result<()> {
+async fn watch_all(arguments: &Arguments) -> Result<()> {
     let mut signals = Signals::listen()?;
     let filter = Filter { names: arguments.names.clone(), prefixes: arguments.prefixes.clone() };
     let mut recorder = arguments.record.as_deref().map(Recorder::create).transpose()?;
@@ -82,11 +82,17 @@ async fn watch(arguments: &Arguments) -> Result<()> {
     if let Some(recorder) = &mut recorder {
         recorder.begin(&found, &filter)?;
     }
-    let followed = found.members().iter().map(|member| member.id).collect();
-    let followers = Followers { followed, filter, access, looks: recorder.is_some(), sender };
-    found.members().into_iter().for_each(|member| followers.follow(member));
-    // Without them, the watch is over when no node is left that could be watched.
-    let mut followers = recorder.is_some().then_some(followers);
+    let mut followers =
+        Followers { endpoints: BTreeMap::new(), view: 0, filter, access, lists: recorder.is_some(), sender };
+    for member in found.members() {
+        match member.endpoint {
+            Some(endpoint) => followers.follow(member.id, endpoint),
+            None => {
+                let why = "its address for clients is not known yet".to_string();
+                _ = followers.sender.send((member.id, Report::Silent(why))).await;
+            }
+        }
+    }
     let mut left = arguments.count.unwrap_or(u64::MAX);
     while left > 0 {
         let said = tokio::select! {
@@ -98,7 +104,7 @@ async fn watch(arguments: &Arguments) -> Result<()> {
             record(recorder, node, &said)?;
         }
         match said {
-            Report::Looked(Ok(cluster)) => followers.iter_mut().for_each(|it| it.follow_new(&cluster)),
+            Report::Looked(Ok(cluster)) => followers.learn(&cluster),
             Report::Looked(Err(_)) | Report::Listed(_) => {}
             Report::Watching => {
                 note!("tokenwood: watching node {node}");
@@ -133,35 +139,45 @@ fn record(recorder: &mut Recorder, node: u32, said: &Report) -> Result<()> {
 
 /// The tasks that watch nodes.
 struct Followers {
-    followed: BTreeSet<u32>,
+    /// Where each node is; a task that watches one asks here before it connects.
+    endpoints: BTreeMap<u32, watch::Sender<String>>,
+    /// The newest view that a node told of.
+    view: u64,
     filter: Filter,
     access: Access,
-    /// Whether nodes are also asked about the cluster each second, and once who holds and waits.
-    looks: bool,
+    /// Whether nodes are also asked who holds and waits.
+    lists: bool,
     sender: mpsc::Sender<(u32, Report)>,
 }
 
 impl Followers {
-    fn follow(&self, member: Member) {
-        if let (true, Some(endpoint)) = (self.looks, member.endpoint.clone()) {
-            let (node, sender) = (member.id, self.sender.clone());
-            let mut looker = Looker::new(node, endpoint, self.access.clone());
-            tokio::spawn(async move {
-                while sender.send((node, Report::Looked(looker.look().await))).await.is_ok() {
-                    Looker::pause().await;
-                }
-            });
-        }
-        let how = (self.filter.clone(), self.access.clone(), self.looks);
-        tokio::spawn(follow(member, how, self.sender.clone()));
+    /// Watches a node, and asks it about the cluster each second.
+    fn follow(&mut self, node: u32, endpoint: String) {
+        let (told, at) = watch::channel(endpoint);
+        self.endpoints.insert(node, told);
+        let sender = self.sender.clone();
+        let mut looker = Looker::new(node, at.clone(), self.access.clone());
+        tokio::spawn(async move {
+            while sender.send((node, Report::Looked(looker.look().await))).await.is_ok() {
+                Looker::pause().await;
+            }
+        });
+        let how = (self.filter.clone(), self.access.clone(), self.lists);
+        tokio::spawn(follow((node, at), how, self.sender.clone()));
     }
 
-    /// Watches the nodes that have joined since.
-    fn follow_new(&mut self, cluster: &Cluster) {
-        let news = cluster.nodes.iter().filter(|node| node.incarnation.is_some() && node.clients.is_some());
-        for node in news {
-            if self.followed.insert(node.id) {
-                self.follow(Member::of(node));
+    /// Watches nodes that joined since, and finds those that came back at another address.
+    fn learn(&mut self, cluster: &Cluster) {
+        // A node that is behind tells of old addresses.
+        if cluster.epoch < self.view {
+            return;
+        }
+        self.view = cluster.epoch;
+        for node in cluster.nodes.iter().filter(|node| node.incarnation.is_some()) {
+            let Some(now) = &node.clients else { continue };
+            match self.endpoints.get(&node.id) {
+                Some(known) => _ = known.send_if_modified(|at| now != &std::mem::replace(at, now.clone())),
+                None => self.follow(node.id, now.clone()),
             }
         }
     }
@@ -169,38 +185,33 @@ impl Followers {
 
 /// Watches a node, again after each failure, until the receiver is gone.
 async fn follow(
-    member: Member,
+    (node, at): (u32, watch::Receiver<String>),
     (filter, access, lists): (Filter, Access, bool),
     sender: mpsc::Sender<(u32, Report)>,
 ) {
-    let Some(endpoint) = member.endpoint else {
-        let why = "its address for clients is not known yet".to_string();
-        _ = sender.send((member.id, Report::Silent(why))).await;
-        return;
-    };
     let mut silent = false;
     loop {
-        let error = match watch_one((member.id, &endpoint, &access), &filter).await {
+        let endpoint = at.borrow().clone();
+        let error = match watch_one((node, &endpoint, &access), &filter).await {
             Ok(admin) => {
                 silent = false;
-                _ = sender.send((member.id, Report::Watching)).await;
+                _ = sender.send((node, Report::Watching)).await;
                 // Only now: what changes after the list was made is among the events.
                 let listing = lists.then(|| {
-                    let (id, endpoint, access) = (member.id, endpoint.clone(), access.clone());
-                    let (filter, sender) = (filter.clone(), sender.clone());
+                    let (access, filter, sender) = (access.clone(), filter.clone(), sender.clone());
                     tokio::spawn(async move {
-                        let listed = list_one((id, &endpoint, &access), filter).await.map_err(reason);
-                        _ = sender.send((id, Report::Listed(listed))).await;
+                        let listed = list_one((node, &endpoint, &access), filter).await.map_err(reason);
+                        _ = sender.send((node, Report::Listed(listed))).await;
                     })
                 });
-                let error = pass_on(admin, member.id, &sender).await;
+                let error = pass_on(admin, node, &sender).await;
                 listing.iter().for_each(|listing| listing.abort());
                 error
             }
             Err(error) => error,
         };
         // It is noted once that it does not answer, not every second.
-        if !silent && sender.send((member.id, Report::Silent(reason(error)))).await.is_err() {
+        if !silent && sender.send((node, Report::Silent(reason(error)))).await.is_err() {
             return;
         }
         silent = true;

@@ -9,6 +9,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use service::protocol::{Cluster, ClusterNode};
 use tokenwood::{Access, Admin, Event, Filter, Held, Listing, Seen};
+use tokio::sync::watch;
 
 use crate::locks::cluster::{Around, reason};
 use crate::locks::list::{client_json, kind};
@@ -251,14 +252,15 @@ fn client_line(listing: &Listing, client: &Held) -> Value {
 /// Asks a node what it knows of the cluster, over a connection that it keeps.
 pub(crate) struct Looker {
     node: u32,
-    endpoint: String,
+    /// Where it is now.
+    at: watch::Receiver<String>,
     access: Access,
     open: Option<Admin>,
 }
 
 impl Looker {
-    pub(crate) fn new(node: u32, endpoint: String, access: Access) -> Looker {
-        Looker { node, endpoint, access, open: None }
+    pub(crate) fn new(node: u32, at: watch::Receiver<String>, access: Access) -> Looker {
+        Looker { node, at, access, open: None }
     }
 
     /// What the node says, or why it does not answer.
@@ -267,9 +269,10 @@ impl Looker {
         let asked = async {
             let admin = match &mut open {
                 Some(admin) => admin,
-                none => none.insert(
-                    Admin::connect_to(self.node, &self.endpoint, &self.access).await.map_err(reason)?,
-                ),
+                none => {
+                    let endpoint = self.at.borrow().clone();
+                    none.insert(Admin::connect_to(self.node, &endpoint, &self.access).await.map_err(reason)?)
+                }
             };
             admin.cluster().await.map_err(reason)
         };

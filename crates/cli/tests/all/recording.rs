@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::cluster::{Cluster, SOON, ended_within, error, kill};
+use crate::cluster::{Cluster, SOON, TOKENWOOD, ended_within, error, kill};
 use crate::folder::{Folder, code, text};
 use crate::json_schema::{against, document, schema};
+use crate::nodes::{Nodes, free_ports};
 
 /// The lines of a recording, each as the schema says.
 fn lines(file: &Path) -> Vec<Value> {
@@ -167,6 +168,41 @@ fn a_watch_that_is_killed_leaves_whole_lines() {
         assert_eq!(code(&refused), 2, "{file}");
         assert!(error(&refused).contains(why), "{file}: {}", error(&refused));
     }
+}
+
+/// Starts a node again at another address for clients, after it ended in good order.
+fn move_clients(nodes: &mut Nodes, node: usize) {
+    kill("-TERM", nodes.pid(node));
+    assert!(ended_within(&mut nodes.nodes[node], SOON).is_some());
+    nodes.endpoints[node] = free_ports(1).remove(0);
+    let mut again = Command::new(TOKENWOOD);
+    again.args(["node", "--clients", &nodes.endpoints[node], "--data"]).arg(nodes.data(node));
+    again.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    nodes.nodes[node] = again.spawn().unwrap();
+}
+
+#[test]
+fn a_watch_follows_a_node_that_comes_back_at_another_address() {
+    let mut nodes = Nodes::start("followed", 3, |_, _| {});
+    assert!(until(|| nodes.members(0) == Some(3)));
+    let (seen, recording) = (nodes.data(0).join("../seen.jsonl"), nodes.data(0).join("../recording.jsonl"));
+    let mut watch = nodes.client(0, &["watch", "--format", "json"]);
+    let _watches = Watching(watch.stdout(fs::File::create(&seen).unwrap()).spawn().unwrap());
+    let mut records = nodes.client(0, &["watch", "--record", recording.to_str().unwrap()]);
+    let _records = Watching(records.spawn().unwrap());
+    let begun =
+        || (0..3).all(|id| has(&seen, is("watching", Some(id))) && has(&recording, is("listed", Some(id))));
+    assert!(until(begun), "{}", fs::read_to_string(&seen).unwrap());
+
+    move_clients(&mut nodes, 2);
+    let entered = |file: &Path| has(file, is("granted", Some(2)));
+    let followed = until(|| {
+        nodes.run(2, &["run", "elsewhere", "--wait", "1s", "--", "true"]);
+        entered(&seen) && entered(&recording)
+    });
+    let text = |file: &Path| fs::read_to_string(file).unwrap();
+    assert!(followed, "{}\n{}", text(&seen), text(&recording));
+    assert!(until(|| has(&recording, is("answers", Some(2)))), "{}", text(&recording));
 }
 
 #[test]
