@@ -1,7 +1,7 @@
 //! Lines: ways in for other protocols in this process. A line speaks the frames of clients without a socket, and the member judges
 //! its caller as it judges any other.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -38,12 +38,38 @@ pub(crate) struct LineSink {
     backlog: Arc<Backlog>,
 }
 
-/// What is still to be heard.
+/// How many frames are still to be heard, and whether the member knows that these are many. Both are one number, so that they
+/// change together: a line that has heard everything is never left behind.
 #[derive(Default)]
-struct Backlog {
-    unheard: AtomicUsize,
-    /// The member knows that there is much to hear.
-    behind: AtomicBool,
+struct Backlog(AtomicUsize);
+
+impl Backlog {
+    /// The lowest bit says that the member knows; the others count.
+    const BEHIND: usize = 1;
+    const FRAME: usize = 2;
+
+    /// Counts a frame, before it can be heard. Whether the member has to know that there is much to hear.
+    fn add(&self) -> bool {
+        let is_much = |it: usize| it / Backlog::FRAME >= MOST_UNHEARD;
+        let mark = |it| if is_much(it) { Backlog::BEHIND } else { 0 };
+        let before = self.change(|it| (it + Backlog::FRAME) | mark(it));
+        is_much(before) && before & Backlog::BEHIND == 0
+    }
+
+    /// A frame was heard. Whether the member has to know that all of it was.
+    fn remove(&self) -> bool {
+        let before = self.change(|it| match it - Backlog::FRAME {
+            Backlog::BEHIND => 0,
+            left => left,
+        });
+        before == Backlog::FRAME | Backlog::BEHIND
+    }
+
+    /// Returns what it was before.
+    fn change(&self, to: impl Fn(usize) -> usize) -> usize {
+        let changed = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| Some(to(it)));
+        changed.unwrap_or_else(|it| it)
+    }
 }
 
 /// A request in a session of its own.
@@ -195,11 +221,9 @@ impl Drop for Line {
 impl LineSink {
     /// Queues a frame. Whether the member has to know that there is much to hear.
     pub(crate) fn tell(&self, frame: ToClient) -> bool {
+        let falls_behind = self.backlog.add();
         // An end that hears no more has ended, or is about to.
-        let queued = self.frames.send(frame).is_ok();
-        queued
-            && self.backlog.unheard.fetch_add(1, Ordering::Relaxed) >= MOST_UNHEARD
-            && !self.backlog.behind.swap(true, Ordering::Relaxed)
+        self.frames.send(frame).is_ok() && falls_behind
     }
 }
 
@@ -221,11 +245,66 @@ impl Heard {
     fn has_heard(&self, one: bool) {
         // With all of it heard, events are told again.
         if one
-            && self.backlog.unheard.fetch_sub(1, Ordering::Relaxed) == 1
-            && self.backlog.behind.swap(false, Ordering::Relaxed)
+            && self.backlog.remove()
             && let Some(shared) = self.shared.upgrade()
         {
             shared.with_member(|turn| turn.member.client_caught_up(self.connection, turn.effects));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> (LineSink, Heard) {
+        let (sender, frames) = mpsc::unbounded_channel();
+        let backlog = Arc::<Backlog>::default();
+        let heard =
+            Heard { frames, backlog: backlog.clone(), connection: ConnectionId(0), shared: Weak::new() };
+        (LineSink { frames: sender, backlog }, heard)
+    }
+
+    /// A listener that hears a frame while it is being counted has not fallen behind: events would end for ever.
+    #[test]
+    fn a_listener_that_is_faster_than_the_count_has_not_fallen_behind() {
+        for _ in 0..200 {
+            let (sink, mut heard) = line();
+            let listener = std::thread::spawn(move || {
+                let mut frames = 0;
+                while frames < MOST_UNHEARD / 2 {
+                    frames += usize::from(heard.try_next().is_some());
+                }
+            });
+            let behind = (0..MOST_UNHEARD / 2).filter(|_| sink.tell(ToClient::Missed(1))).count();
+            listener.join().unwrap();
+            assert_eq!(behind, 0, "half of the frames that may wait are not too many");
+        }
+    }
+
+    /// As often as a line falls behind it catches up, however the two ends meet.
+    #[test]
+    fn a_line_catches_up_as_often_as_it_falls_behind() {
+        let backlog = Arc::new(Backlog::default());
+        let (sender, frames) = std::sync::mpsc::channel();
+        let told = backlog.clone();
+        let teller = std::thread::spawn(move || {
+            let fell_behind = |_: &usize| {
+                let falls_behind = told.add();
+                sender.send(()).unwrap();
+                falls_behind
+            };
+            (0..200 * MOST_UNHEARD).filter(fell_behind).count()
+        });
+        let caught_up = frames.iter().filter(|()| backlog.remove()).count();
+        assert_eq!(teller.join().unwrap(), caught_up);
+        assert_eq!(backlog.0.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_line_falls_behind_with_the_first_frame_too_many() {
+        let backlog = Backlog::default();
+        assert_eq!((0..2 * MOST_UNHEARD).find(|_| backlog.add()), Some(MOST_UNHEARD));
+        assert_eq!((1..=2 * MOST_UNHEARD).find(|_| backlog.remove()), Some(MOST_UNHEARD + 1));
     }
 }
