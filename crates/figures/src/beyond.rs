@@ -44,6 +44,30 @@ const LAST_SEEN: Instance = Instance {
 const FROZEN: Instance = Instance { name: "last seen, informs nobody", options: &[("choose", "last-seen")] };
 const BALANCED: Instance = Instance { name: "balanced", options: &[("tuning", "balanced")] };
 
+/// An algorithm with its options, as a curve or a row.
+#[derive(Clone, Copy, PartialEq)]
+struct Contender {
+    label: &'static str,
+    name: &'static str,
+    options: &'static [(&'static str, &'static str)],
+}
+
+const fn plain(name: &'static str) -> Contender {
+    Contender { label: name, name, options: &[] }
+}
+
+/// The algorithm of the texts as their figures have it.
+const PROPOSED: Contender = Contender {
+    label: "bulgannawar-vaidya, last seen, informs 2",
+    name: "bulgannawar-vaidya",
+    options: LAST_SEEN.options,
+};
+/// The same with the defaults.
+const SILENT: Contender =
+    Contender { label: "bulgannawar-vaidya, random, informs nobody", ..plain("bulgannawar-vaidya") };
+const RAYMOND: Contender = plain("raymond-k");
+const SRIMANI: Contender = plain("srimani-reddy");
+
 /// The model of the thesis at this rate, with this instantiation.
 fn point(effort: &Effort, instance: Instance, rate: f64) -> Point {
     // Fewer entries than this would show little more than the initial state.

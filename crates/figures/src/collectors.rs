@@ -98,14 +98,17 @@ enum Measure {
     Messages,
 }
 
-/// The simulated algorithms.
+/// The simulated algorithms. Those of `collectors` collect requests for two hops before they share out idle tokens,
+/// as the text's formulas suppose; one does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Contender {
-    /// `collectors`, with tokens that follow their queues: step 3 of the scenario.
+    /// Tokens follow their queues: step 3 of the scenario.
     Queue,
-    /// `collectors`, with tokens that return to the collector after each critical section, so that it can
-    /// deal again: step 7.
+    /// Tokens return to the collector after each critical section, so that it can deal again: step 7.
     Collector,
+    /// The same two, and what is free is shared out at once: the rule that the text describes.
+    QueueAtOnce,
+    CollectorAtOnce,
     /// `chaudhuri-edward`.
     Edward,
 }
@@ -125,6 +128,8 @@ struct Curves {
     /// Only in case 2.
     collector: Vec<Dot>,
     simulated_edward: Vec<Dot>,
+    /// The proposed algorithm, sharing out at once.
+    at_once: Vec<Dot>,
     /// Only where random times are shown.
     chance: Vec<Dot>,
 }
@@ -165,9 +170,16 @@ impl Figure {
 
     fn contenders(self) -> &'static [Contender] {
         match self.case {
-            Case::One => &[Contender::Queue, Contender::Edward],
-            Case::Two => &[Contender::Queue, Contender::Collector, Contender::Edward],
+            Case::One => &[Contender::Queue, Contender::QueueAtOnce, Contender::Edward],
+            Case::Two => {
+                &[Contender::Queue, Contender::Collector, Contender::CollectorAtOnce, Contender::Edward]
+            }
         }
+    }
+
+    /// The proposed algorithm with the text's rule for sharing out.
+    fn at_once(self) -> Contender {
+        if self.case == Case::One { Contender::QueueAtOnce } else { Contender::CollectorAtOnce }
     }
 
     /// Whether the figure also shows the time if M and E are averages of random times.
@@ -227,6 +239,7 @@ impl Figure {
             queue: simulated(Contender::Queue),
             collector,
             simulated_edward: simulated(Contender::Edward),
+            at_once: simulated(self.at_once()),
             chance,
             rounds,
         }
@@ -237,7 +250,7 @@ impl Figure {
         let mut drawn = self.series(&curves);
         if self.shows_chance() {
             drawn.push(Series::new(
-                "collectors, exponential M and E",
+                "share=collect, exponential M and E",
                 Origin::Simulated,
                 curves.chance.clone(),
             ));
@@ -256,7 +269,10 @@ impl Figure {
     }
 
     fn series(self, curves: &Curves) -> Vec<Series> {
-        let queue = if self.case == Case::One { "collectors" } else { "collectors, return=queue" };
+        let (queue, at_once) = match self.case {
+            Case::One => ("share=collect", "share=equal"),
+            Case::Two => ("share=collect return=queue", "share=equal return=collector"),
+        };
         let mut drawn = vec![
             Series::new("proposed, formula", Origin::Formula, curves.printed.clone()),
             Series::new("proposed, as drawn", Origin::Formula, curves.drawn.clone()),
@@ -267,11 +283,12 @@ impl Figure {
         ];
         if self.case == Case::Two {
             drawn.push(Series::new(
-                "collectors, return=collector",
+                "share=collect return=collector",
                 Origin::Simulated,
                 curves.collector.clone(),
             ));
         }
+        drawn.push(Series::new(at_once, Origin::Simulated, curves.at_once.clone()));
         if (self.case, self.measure) == (Case::Two, Measure::Messages) {
             let mended = curves.rounds.iter().map(|round| Dot::exact(round.x, round.messages_2_mended()));
             drawn.insert(
@@ -311,13 +328,14 @@ impl Figure {
 
     fn note(self) -> String {
         let groups = "Groups of 129 nodes in a system of 129² = 16,641, since N is at most 128 and neither collectors nor \
-                      the global collector's group ask; M = 10, E = 50, no time for sending and receiving. Everybody \
-                      who asks does so at the same moment, once, and the run goes on until the last token is back at the \
+                      the global collector's group ask; M = 10, E = 50, no time for sending and receiving. All nodes that \
+                      ask do so at the same moment, once, and the run goes on until the last token is back at the \
                       global collector. With constant times chance has no part in it: one seed, no error bars.";
-        let options = "collectors runs with share=collect, which waits for two hops before it shares out idle tokens; \
-                       its default share=equal would grant all of them to the group whose request comes first, although \
-                       all come at the same moment. share=cap grants at most ⌈k/groups⌉, which with 129 groups is one \
-                       token, and would be Chaudhuri and Edward's algorithm.";
+        let options = "The simulated curves share=… are those of collectors. With share=collect it waits for two hops before \
+                       it shares out idle tokens, as the formulas suppose. With share=equal, the text's rule and the \
+                       default, it shares out at once what is free among the groups that wait: although all ask at the \
+                       same moment, the first request to arrive takes every token. share=cap grants at most ⌈k/groups⌉, \
+                       which with 129 groups is one token, and would be Chaudhuri and Edward's algorithm.";
         let chance = "The curve with exponential M and E is a mean over seeds: the round ends when the slowest of all the \
                       token queues does, so averages in place of the times are too short a forecast.";
         let mut note = format!("{groups} {options}");
@@ -343,6 +361,8 @@ impl Contender {
         let (algorithm, options): (&str, &[(&str, &str)]) = match self {
             Contender::Queue => ("collectors", &[("share", "collect")]),
             Contender::Collector => ("collectors", &[("share", "collect"), ("return", "collector")]),
+            Contender::QueueAtOnce => ("collectors", &[("share", "equal")]),
+            Contender::CollectorAtOnce => ("collectors", &[("share", "equal"), ("return", "collector")]),
             Contender::Edward => ("chaudhuri-edward", &[]),
         };
         // The first group is that of the global collector; the first node of each is its collector.

@@ -187,7 +187,8 @@ fn reasons(ours: &str) -> (&'static str, &'static str, &'static str) {
             "",
         ),
         "helary" => (
-            "",
+            "At saturation the next request has reached the holder before it leaves, and the token goes there in one message; \
+             O(log N) can only be meant for a request on its way.",
             "With behaviour=transit the token goes straight to the next node that waits, and a request over a path of \
              pointers; O(N) can only be meant for the worst case.",
             "A path of pointers has H(N − 1) of them on average, as in naimi-trehel.",

@@ -16,13 +16,13 @@ pub(super) fn of(figure: Figure, curves: &Curves) -> Vec<Claim> {
             if figure.against == Against::Tokens {
                 claims.push(falls("tokens", figure, "the time", curves));
             }
-            claims.push(wins(figure, "time", curves));
+            claims.extend([wins(figure, "time", curves), wins_at_once(figure, "time", curves)]);
         }
         Measure::Messages => {
             if figure.against == Against::Tokens {
                 claims.push(falls("tokens", figure, "the number of messages", curves));
             }
-            claims.push(wins(figure, "messages", curves));
+            claims.extend([wins(figure, "messages", curves), wins_at_once(figure, "messages", curves)]);
             if figure.case == Case::Two {
                 claims.push(mended(curves));
             }
@@ -159,11 +159,9 @@ fn falls(with: &str, figure: Figure, what: &str, curves: &Curves) -> Claim {
     }
 }
 
-/// Whether the proposed algorithm is better than the other at every x value of the figure.
-fn wins(figure: Figure, what: &str, curves: &Curves) -> Claim {
-    let says = format!("proposed takes less {what} than Chaudhuri–Edward");
-    let says = if figure.measure == Measure::Messages { says.replace("less", "fewer") } else { says };
-    let pairs = || simulated(figure, curves).iter().zip(&curves.simulated_edward);
+/// Whether an algorithm is better than Chaudhuri and Edward's at every x value of the figure.
+fn beats(figure: Figure, says: &str, ours: &[Dot], curves: &Curves) -> Claim {
+    let pairs = || ours.iter().zip(&curves.simulated_edward);
     let (better, all) = (pairs().filter(|(ours, other)| ours.y < other.y).count(), pairs().count());
     let worse: Vec<String> =
         pairs().filter(|(ours, other)| ours.y >= other.y).map(|(ours, _)| ours.x.to_string()).collect();
@@ -171,15 +169,39 @@ fn wins(figure: Figure, what: &str, curves: &Curves) -> Claim {
         pairs().map(|(ours, other)| ours.y / other.y).fold(start, choose)
     };
     let (least, most) = (extremes(f64::min, f64::INFINITY), extremes(f64::max, 0.0));
-    let mut found = format!("at {better} of {all} places; {} to {} times as many", short(least), short(most));
-    if figure.measure == Measure::Time {
-        found = found.replace("as many", "as long");
-    }
+    let as_much = if figure.measure == Measure::Time { "as long" } else { "as many" };
+    let found = format!("at {better} of {all} places; {} to {} times {as_much}", short(least), short(most));
     let verdict = match better {
         0 => Verdict::DoesNot,
         _ if better == all => Verdict::Reproduces,
         _ => Verdict::Differs(format!("not at {}", worse.join(", "))),
     };
+    Claim { source: source(figure), says: says.to_string(), found, verdict, reason: String::new() }
+}
+
+/// The same with the rule that the text describes for sharing out.
+fn wins_at_once(figure: Figure, what: &str, curves: &Curves) -> Claim {
+    let less = if figure.measure == Measure::Time { "less" } else { "fewer" };
+    let says = format!("the same if free tokens are shared out at once (share=equal): {less} {what}");
+    let claim = beats(figure, &says, &curves.at_once, curves);
+    match (figure.measure, figure.case) {
+        (Measure::Time, Case::One) => claim.because(
+            "The group that is heard first takes all tokens. They come back one by one, and each goes at once to the next \
+             group, which deals all its requests to it. If the first group has requests for all tokens, every other \
+             group has one, as in the other algorithm, and waits longer for it.",
+        ),
+        (Measure::Time, Case::Two) => claim.because(
+            "The first request takes all tokens; but here they come back after each section, and are shared out anew.",
+        ),
+        (Measure::Messages, _) => claim.because(
+            "Tokens for which a group has no request go back at once, and each grant and return is a message.",
+        ),
+    }
+}
+
+fn wins(figure: Figure, what: &str, curves: &Curves) -> Claim {
+    let less = if figure.measure == Measure::Time { "less" } else { "fewer" };
+    let says = format!("proposed takes {less} {what} than Chaudhuri–Edward");
     let reason = match (figure.measure, figure.case, figure.against) {
         (Measure::Time, Case::One, Against::Tokens) => {
             "With fewer than 2q tokens some group has only one, as in the other algorithm, and collecting requests first \
@@ -196,7 +218,7 @@ fn wins(figure: Figure, what: &str, curves: &Curves) -> Claim {
             "Each token beyond the first of a group has to go home and back too."
         }
     };
-    Claim { source: source(figure), says, found, verdict, reason: reason.to_string() }
+    beats(figure, &says, simulated(figure, curves), curves).because(reason)
 }
 
 fn mended(curves: &Curves) -> Claim {

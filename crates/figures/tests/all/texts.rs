@@ -21,6 +21,9 @@ fn drawn(exhibits: &[Exhibit]) -> Vec<Page> {
 
 fn check(id: &str, page: &Page) {
     assert!(!page.parts.is_empty() && !page.claims.is_empty(), "{id} shows nothing");
+    for claim in page.claims.iter().filter(|claim| claim.verdict != Verdict::Reproduces) {
+        assert!(!claim.reason.is_empty(), "{id} does not say why: {}", claim.says);
+    }
     for part in &page.parts {
         match part {
             Part::Chart(chart) => {
