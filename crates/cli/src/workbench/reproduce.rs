@@ -23,13 +23,13 @@ use crate::workbench::report_folder::ReportFolder;
 use crate::workbench::simulated::{self, Simulated};
 use crate::workbench::sockets_experiment;
 
-/// Compute the figures, tables and claims of the papers again, and write a report.
+/// Compute the figures, tables and claims of the papers again, and print the verdicts or write a report.
 ///
-/// The folder gets index.html, which needs no other file, and each chart as SVG, PNG and CSV. A report that is already there is replaced. The same command gives the same files on every run and any number of cores, except with --sockets, which measures.
+/// Each claim of the papers gets a verdict. With --out there is a report, too: the folder gets index.html, which needs no other file, and each chart as SVG, PNG and CSV. A report that is already there is replaced. The same command gives the same files on every run and any number of cores, except with --sockets, which measures.
 ///
-/// Ctrl-C stops it and writes the exhibits that are complete, unless another report is in the folder; a second one ends it at once.
+/// Ctrl-C stops it with the exhibits that are complete, and writes them unless another report is in the folder; a second one ends it at once.
 ///
-/// Exit code: 0 written, whatever the verdicts are; 1 a property was violated in a run; 2 wrong usage, or a run over sockets failed; 130 or 143 stopped by Ctrl-C or SIGTERM without a violation.
+/// Exit code: 0 computed, whatever the verdicts are; 1 a property was violated in a run; 2 wrong usage, or a run over sockets failed; 130 or 143 stopped by Ctrl-C or SIGTERM without a violation.
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Exhibits ('tokenwood reproduce --list' lists them), or the beginning of their names: 'thesis' for all of the thesis
@@ -50,8 +50,8 @@ pub(crate) struct Arguments {
     /// How many runs of each point, each from its own seed [default: 20; 3 with --quick]
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
-    /// The folder to write the report to
-    #[arg(long, value_name = "DIR", required_unless_present = "list")]
+    /// The folder to write the report to [default: none, the verdicts are printed only]
+    #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// A table for people, JSON for scripts
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -82,7 +82,13 @@ impl Arguments {
 
     fn command_for(&self, names: &str, effort: &Effort) -> String {
         let quick = if self.quick { " --quick" } else { "" };
-        format!("tokenwood reproduce {names}{quick} --seeds {} --out DIR", effort.seeds)
+        let out = if self.out.is_some() { " --out DIR" } else { "" };
+        format!("tokenwood reproduce {names}{quick} --seeds {}{out}", effort.seeds)
+    }
+
+    /// The folder of the report, if one is wanted.
+    fn folder(&self) -> Result<Option<ReportFolder>> {
+        self.out.as_deref().map(ReportFolder::prepare).transpose()
     }
 }
 
@@ -108,8 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     for point in &points {
         point.validate().with_context(|| format!("{}: a point cannot be simulated", point.algorithm))?;
     }
-    let out = arguments.out.as_deref().context("name the folder to write to with --out")?;
-    let folder = ReportFolder::prepare(out)?;
+    let folder = arguments.folder()?;
     interrupt::listen()?;
     let began = Instant::now();
     let (results, run) = simulate(arguments, &effort, &points)?;
@@ -118,10 +123,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let (exhibits, left): (Vec<Exhibit>, Vec<Exhibit>) = exhibits.into_iter().partition(is_complete);
     if !left.is_empty() {
         let part = Stopped { exhibits: &exhibits, left: &left, simulated };
-        return interrupted(arguments, &folder, &effort, &part, &results, run);
+        return interrupted(arguments, folder.as_ref(), &effort, &part, &results, run);
     }
     let shown: Vec<Shown> = exhibits.iter().map(|exhibit| Shown::of(exhibit, &effort, &results)).collect();
-    write(arguments, &folder, &run, &shown, simulated, &[])
+    finish(arguments, folder.as_ref(), &run, &shown, simulated, &[])
 }
 
 /// What there is when a signal has stopped it.
@@ -131,10 +136,10 @@ struct Stopped<'a> {
     simulated: f64,
 }
 
-/// Writes and prints the exhibits that are complete. A report that is there already may have more, so it stays.
+/// Prints the exhibits that are complete, and writes them. A report that is there already may have more, so it stays.
 fn interrupted(
     arguments: &Arguments,
-    folder: &ReportFolder,
+    folder: Option<&ReportFolder>,
     effort: &Effort,
     part: &Stopped<'_>,
     results: &Results,
@@ -143,21 +148,17 @@ fn interrupted(
     let names = |exhibits: &[Exhibit]| exhibits.iter().map(|exhibit| exhibit.id).collect::<Vec<_>>();
     let (done, left) = (names(part.exhibits), names(part.left));
     let shown: Vec<Shown> = part.exhibits.iter().map(|exhibit| Shown::of(exhibit, effort, results)).collect();
-    let written = !done.is_empty() && !folder.has_report;
-    if written {
-        let run = Run { command: arguments.command_for(&done.join(" "), effort), ..run };
-        write(arguments, folder, &run, &shown, part.simulated, &left)?;
-    } else if arguments.format == Format::Json {
-        say_json(&run, &shown, part.simulated, &left, None);
-    } else {
-        print_claims(&shown);
-    }
+    let writable = folder.filter(|folder| !done.is_empty() && !folder.has_report);
+    let run = Run { command: arguments.command_for(&done.join(" "), effort), ..run };
+    finish(arguments, writable, &run, &shown, part.simulated, &left)?;
     if arguments.format == Format::Table {
         let (done, of) = (done.len(), count((done.len() + left.len()) as u64, "exhibit"));
-        let why = match (written, folder.has_report) {
-            (true, _) => "",
-            (false, true) => " Nothing is written: the earlier report stays in its folder.",
-            (false, false) => " Nothing is written.",
+        let why = match folder {
+            Some(folder) if folder.has_report => {
+                " Nothing is written: the earlier report stays in its folder."
+            }
+            Some(_) if writable.is_none() => " Nothing is written.",
+            _ => "",
         };
         say!(
             "{}",
@@ -174,8 +175,7 @@ fn interrupted(
 /// The experiment of the thesis: first the processes, then the simulation with what they measured.
 fn over_sockets(arguments: &Arguments, effort: &Effort) -> Result<Ended> {
     let runs = arguments.experiment.runs(effort)?;
-    let out = arguments.out.as_deref().context("name the folder to write to with --out")?;
-    let folder = ReportFolder::prepare(out)?;
+    let folder = arguments.folder()?;
     let outcome = arguments.experiment.measure(&runs)?;
     let points: Vec<Point> =
         outcome.measured.iter().map(|measured| sockets::point(measured, effort.seeds)).collect();
@@ -186,32 +186,38 @@ fn over_sockets(arguments: &Arguments, effort: &Effort) -> Result<Ended> {
     if arguments.format == Format::Table {
         print_tables(&shown);
     }
-    write(arguments, &folder, &run, &shown, began.elapsed().as_secs_f64(), &[])
+    finish(arguments, folder.as_ref(), &run, &shown, began.elapsed().as_secs_f64(), &[])
 }
 
-/// Writes the report and says what is in it. What is left was not computed, because a signal has stopped it.
-fn write(
+/// Writes the report, if there is a folder for it, and says what was found. What is left was not computed, because a
+/// signal has stopped it.
+fn finish(
     arguments: &Arguments,
-    folder: &ReportFolder,
+    folder: Option<&ReportFolder>,
     run: &Run,
     shown: &[Shown],
     simulated: f64,
     left: &[&str],
 ) -> Result<Ended> {
     let began = Instant::now();
-    let content: Value = shown.iter().map(as_json).collect();
-    let index = folder.write(&report::files(run, shown), &content)?;
+    let content = || shown.iter().map(as_json).collect::<Value>();
+    let write = |folder: &ReportFolder| folder.write(&report::files(run, shown), &content());
+    let index = folder.map(write).transpose()?;
     if arguments.format == Format::Json {
-        say_json(run, shown, simulated, left, Some(&index));
+        say_json(run, shown, simulated, left, index.as_deref());
     } else {
-        print_claims(shown);
+        print_claims(shown, index.is_some());
         if let Some(measured) = &run.measured {
             say!("{measured}");
         }
-        let (points, entries) = (count(run.points, "point"), count(run.entries, "entry"));
-        let drawn = began.elapsed().as_secs_f64();
-        say!("{points}, {entries} in {simulated:.1} s, drawn in {drawn:.1} s");
-        say!("the report is {}", index.display());
+        let work = format!("{}, {}", count(run.points, "point"), count(run.entries, "entry"));
+        match &index {
+            Some(index) => {
+                let drawn = began.elapsed().as_secs_f64();
+                say!("{work} in {simulated:.1} s, drawn in {drawn:.1} s\nthe report is {}", index.display());
+            }
+            None => say!("{work} in {simulated:.1} s"),
+        }
     }
     for shown in shown {
         for violation in &shown.violations {
@@ -296,6 +302,9 @@ fn simulate(arguments: &Arguments, effort: &Effort, points: &[Point]) -> Result<
 fn say_json(run: &Run, shown: &[Shown], simulated: f64, left: &[&str], report: Option<&Path>) {
     let exhibit = |shown: &Shown| {
         let mut exhibit = as_json(shown);
+        if report.is_none() {
+            exhibit["files"] = json!([]);
+        }
         exhibit["tables"] =
             json!(run.measured.is_some().then(|| tables(shown).map(table_json).collect::<Vec<_>>()));
         exhibit
@@ -375,7 +384,9 @@ fn print_tables(shown: &[Shown]) {
     }
 }
 
-fn print_claims(shown: &[Shown]) {
+/// Prints the verdicts; the texts are short if a report has all of them.
+fn print_claims(shown: &[Shown], reported: bool) {
+    let shortened = |text: &str, most| if reported { shortened(text, most) } else { text.to_string() };
     let mut rows = vec![["exhibit", "source", "verdict", "found", "claim"].map(String::from).to_vec()];
     for shown in shown {
         for claim in &shown.page.claims {
@@ -399,7 +410,7 @@ fn print_claims(shown: &[Shown]) {
     }
 }
 
-/// At most so many letters; the report has all.
+/// At most so many letters.
 fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_string();

@@ -57,7 +57,7 @@ fn wrong_usage_is_told_before_anything_is_done() {
     for (arguments, said) in [
         ("--out report", "name exhibits, or use --all"),
         ("no-such-figure --out report", "there is no exhibit 'no-such-figure'"),
-        ("--all --quick", "--out"),
+        ("--quick", "name exhibits, or use --all"),
         ("--all --seeds 0 --out report", "--seeds must be between 1"),
     ] {
         let output = folder.reproduce(arguments);
@@ -90,6 +90,27 @@ fn a_folder_with_other_files_is_left_alone() {
     assert_eq!(code(&output), 2);
     assert!(text(&output.stderr).contains("holds files that are not a report"), "{}", text(&output.stderr));
     assert_eq!(files(&foreign), BTreeMap::from([("index.html".to_string(), b"mine".to_vec())]));
+}
+
+#[test]
+fn without_a_folder_the_verdicts_are_printed_and_nothing_is_written() {
+    let folder = Folder::new("verdicts");
+    let wanted = "thesis-table-1 --quick --seeds 1";
+    let output = folder.reproduce(wanted);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    assert!(table.contains("claim: 1 reproduce") || table.contains("claim: 0 reproduce"), "{table}");
+    assert!(!table.contains('…') && !table.contains("the report is"), "{table}");
+    let told = document(&folder.reproduce(&format!("{wanted} --format json")).stdout);
+    let claim = &told["exhibits"][0]["claims"][0];
+    for wanted in ["says", "found"] {
+        assert!(table.contains(claim[wanted].as_str().unwrap()), "{wanted} in full: {table}");
+    }
+    assert!(told["report"].is_null());
+    assert_eq!(told["exhibits"][0]["files"].as_array().unwrap().len(), 0);
+    assert!(files(&folder.0).is_empty(), "nothing is written");
+    let report = document(&folder.reproduce(&format!("{wanted} --out report --format json")).stdout);
+    assert_eq!(report["exhibits"][0]["claims"], told["exhibits"][0]["claims"]);
 }
 
 /// The first exhibit of each family, so that the test stays quick. No thread count and no repetition changes a byte.
