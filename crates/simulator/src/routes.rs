@@ -3,7 +3,7 @@
 use algorithms::{NodeId, SettingError};
 use random::Random;
 
-use crate::latencies::Sites;
+use crate::latencies::{Latencies, Sites};
 use crate::plan::Plan;
 use crate::time::{Draws, Span, Ticks};
 use crate::topology::Topology;
@@ -102,26 +102,36 @@ impl Plan {
     /// How long a message takes over one link, its sender's and its receiver's processor included; with
     /// latencies, the mean over all pairs of nodes.
     pub fn mean_hop(&self) -> f64 {
-        let transit = match &self.latencies {
-            None => self.transit.mean,
-            Some(latencies) => {
-                let sites = latencies.count();
-                let mut at = vec![0.0; sites];
-                for site in self.sites.of_nodes(sites, self.setting.nodes) {
-                    at[site as usize] += 1.0;
-                }
-                let (mut sum, mut pairs) = (0.0, 0.0);
-                for (from, senders) in at.iter().enumerate() {
-                    for (to, receivers) in at.iter().enumerate() {
-                        let here = senders * (receivers - f64::from(u8::from(from == to)));
-                        sum += here * latencies.time(from, to, self.transit.mean);
-                        pairs += here;
-                    }
-                }
-                if pairs > 0.0 { sum / pairs } else { 0.0 }
-            }
-        };
+        let transit =
+            self.latencies.as_ref().map_or(self.transit.mean, |latencies| self.mean_latency(latencies));
         self.send + transit + self.receive
+    }
+
+    /// How long a message takes from one node to another, both processors included: the mean over all pairs of
+    /// nodes, over as many links as lie between them.
+    pub fn mean_way(&self) -> f64 {
+        let links = match self.topology {
+            Topology::Full => 1.0,
+            topology => topology.mean_hops(self.setting.nodes),
+        };
+        self.mean_hop() + (links - 1.0) * self.transit.mean
+    }
+
+    fn mean_latency(&self, latencies: &Latencies) -> f64 {
+        let sites = latencies.count();
+        let mut at = vec![0.0; sites];
+        for site in self.sites.of_nodes(sites, self.setting.nodes) {
+            at[site as usize] += 1.0;
+        }
+        let (mut sum, mut pairs) = (0.0, 0.0);
+        for (from, senders) in at.iter().enumerate() {
+            for (to, receivers) in at.iter().enumerate() {
+                let here = senders * (receivers - f64::from(u8::from(from == to)));
+                sum += here * latencies.time(from, to, self.transit.mean);
+                pairs += here;
+            }
+        }
+        if pairs > 0.0 { sum / pairs } else { 0.0 }
     }
 
     /// Refuses routes that the nodes cannot have.

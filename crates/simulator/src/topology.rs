@@ -70,6 +70,15 @@ impl Topology {
         }
     }
 
+    /// The mean number of links between two nodes; 1 for a node alone.
+    pub(crate) fn mean_hops(self, nodes: u32) -> f64 {
+        let pairs = (0..nodes).flat_map(|from| (0..from).map(move |to| (from, to)));
+        let (sum, count) = pairs.fold((0, 0), |(sum, count), (from, to)| {
+            (sum + u64::from(self.hops(nodes, from, to)), count + 1)
+        });
+        if count > 0 { sum as f64 / f64::from(count) } else { 1.0 }
+    }
+
     /// The number of links between the two nodes that are furthest apart.
     pub fn diameter(self, nodes: u32) -> u32 {
         match self {

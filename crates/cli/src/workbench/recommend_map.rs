@@ -11,7 +11,8 @@ use crate::terminal::interrupt;
 use crate::terminal::output::say;
 use crate::terminal::table;
 use crate::workbench::map::judged_as_json;
-use crate::workbench::simulated;
+use crate::workbench::recommend_report::short;
+use crate::workbench::{plan_arguments, simulated};
 
 /// Larger systems take too long for an aside.
 const MOST_NODES: u32 = 100;
@@ -22,6 +23,8 @@ const SEEDS: u64 = 5;
 struct Nearest {
     map: Map,
     cell: (usize, usize),
+    /// What is one hop of the map here: how long a message takes from one node to another, on average.
+    hop: f64,
     best: Vec<(Measure, Judged)>,
 }
 
@@ -33,14 +36,16 @@ fn off_the_map(plan: &Plan) -> Option<&'static str> {
         (plan.clients != 1, "its nodes have several clients"),
         (!plan.faults.is_empty(), "it has faults"),
         (!plan.fifo || plan.multicast || plan.slow.is_some(), "its network is not that of the map"),
-        (hop(plan) <= 0.0, "its messages take no time"),
+        (plan.mean_hop() <= 0.0, "its messages take no time"),
         (plan.setting.nodes > MOST_NODES, "it has more than 100 nodes"),
     ];
     reasons.iter().find(|(holds, _)| *holds).map(|(_, reason)| *reason)
 }
 
-fn hop(plan: &Plan) -> f64 {
-    plan.send + plan.transit.mean + plan.receive
+/// In what the network differs from the map's, where every message takes one hop; nothing if it does not.
+fn other_network(plan: &Plan) -> Option<String> {
+    let differs = plan_arguments::network(plan);
+    differs.strip_prefix(", ").map(str::to_string)
 }
 
 impl Nearest {
@@ -59,7 +64,8 @@ impl Nearest {
             seeds: SEEDS,
         };
         let whole = map(Plane::Load { rates: RATES.to_vec(), sections: SECTIONS.to_vec() });
-        let Some((column, row)) = whole.nearest(plan.rate * hop(plan), plan.section.mean / hop(plan)) else {
+        let hop = plan.mean_way();
+        let Some((column, row)) = whole.nearest(plan.rate * hop, plan.section.mean / hop) else {
             return Ok(None);
         };
         let one = map(Plane::Load { rates: vec![RATES[column]], sections: vec![SECTIONS[row]] });
@@ -68,7 +74,7 @@ impl Nearest {
         let results = Results::new(simulated.points, simulated.summaries);
         let judge = |(_, measure)| Some((measure, one.judge(&results, measure, (0, 0))?));
         let best = Measure::ALL.into_iter().filter_map(judge).collect();
-        Ok(Some(Nearest { map: whole, cell: (column, row), best }))
+        Ok(Some(Nearest { map: whole, cell: (column, row), hop, best }))
     }
 
     fn command(&self) -> String {
@@ -88,7 +94,12 @@ pub(crate) fn print(plan: &Plan) -> Result<()> {
         return Ok(());
     }
     let place = nearest.map.place_in_words(nearest.cell);
-    let text = format!("On the map of sizes like this, the nearest cell is {place} (in hops). Best there:");
+    let other = other_network(plan).map_or(String::new(), |other| {
+        let hop = short(nearest.hop);
+        format!(" of {hop}, the mean over all pairs of nodes; the network is not the map's: {other}")
+    });
+    let text =
+        format!("On the map of sizes like this, the nearest cell is {place} (in hops{other}). Best there:");
     say!("\n{}", table::flowed(&text, 0));
     for (measure, judged) in &nearest.best {
         let Judged { best, value, tied, margin, .. } = judged;
@@ -113,7 +124,8 @@ pub(crate) fn as_json(plan: &Plan) -> Result<Value> {
     let Some(nearest) = Nearest::to(plan)? else {
         let why = off_the_map(plan).unwrap_or("nothing fits");
         return Ok(json!({
-            "off_the_map": why, "rate": null, "section": null, "partial": false, "best": null, "command": null,
+            "off_the_map": why, "rate": null, "section": null, "hop": null, "other_network": null,
+            "partial": false, "best": null, "command": null,
         }));
     };
     let best = nearest.best.iter().map(|(measure, judged)| (measure.name(), judged_as_json(judged)));
@@ -122,6 +134,8 @@ pub(crate) fn as_json(plan: &Plan) -> Result<Value> {
         "off_the_map": null,
         "rate": cell.rate,
         "section": cell.section.mean,
+        "hop": nearest.hop,
+        "other_network": other_network(plan),
         "partial": interrupt::is_asked(),
         "best": best.collect::<std::collections::BTreeMap<_, _>>(),
         "command": nearest.command(),

@@ -58,7 +58,7 @@ pub(crate) fn print(plan: &Plan, found: &Found<'_>) {
 }
 
 /// A time without the digits that only a mean has.
-fn short(time: f64) -> f64 {
+pub(crate) fn short(time: f64) -> f64 {
     (time * 1e6).round() / 1e6
 }
 

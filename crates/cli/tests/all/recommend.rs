@@ -185,8 +185,34 @@ fn it_says_where_on_the_map_the_load_is() {
     for wanted in ["nearest cell is λ = 0.1, sections of 0 (in hops)", "  messages  ", "--delays uniform"] {
         assert!(shown.contains(wanted), "{wanted}: {shown}");
     }
+    assert!(!shown.contains("the network is not the map's"), "{shown}");
     assert!(text("--groups 2").contains("On no map: it has groups"));
     assert!(text("--tokens 2 --workload burst").contains("On no map: its workload"));
+}
+
+/// A hop of the map is what a message takes on average, whichever way it goes.
+#[test]
+fn the_cell_is_that_of_the_mean_way() {
+    let far = "--latencies one-way,a,b,c;a,1,400,400;b,400,1,400;c,400,400,1";
+    let load = format!("--nodes 9 --tokens 3 --rate 0.001 --cs 5 {QUICK}");
+    let of_sites = json(&format!("{load} {far}"));
+    // Of eight other nodes two are near.
+    let hop = 0.2 + (2.0 * 1.0 + 6.0 * 400.0) / 8.0;
+    assert!((of_sites["map"]["hop"].as_f64().unwrap() - hop).abs() < 1e-9, "{}", of_sites["map"]);
+    let cell = |found: &Value| ["rate", "section"].map(|name| found["map"][name].as_f64().unwrap());
+    assert_eq!(cell(&of_sites), [0.3, 0.0]);
+    assert_eq!(of_sites["map"]["other_network"], "3 sites (blocks)");
+    // On a line of nine nodes, two are (9 + 1) / 3 links apart on average.
+    let of_links = json(&format!(
+        "--nodes 9 --tokens 1 --rate 0.03 --cs 10 --send 0 --receive 0 --transit 3 --topology line {QUICK}"
+    ));
+    assert!((of_links["map"]["hop"].as_f64().unwrap() - 10.0).abs() < 1e-9, "{}", of_links["map"]);
+    assert_eq!(cell(&of_links), [0.3, 1.0]);
+    let table = recommend(&format!("{load} {far}"), "1");
+    let table = String::from_utf8_lossy(&table.stdout);
+    let wanted = "nearest cell is λ = 0.3, sections of 0 (in hops of 300.45, the mean over all pairs of nodes; the \
+                  network is not the map's: 3 sites (blocks)). Best there:";
+    assert!(table.contains(wanted), "{table}");
 }
 
 #[test]
