@@ -4,13 +4,15 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use algorithms::info::{Allowance, Clients, OptionInfo};
 use algorithms::schedule::Envelope;
 use algorithms::{
-    Action, Case, ClientId, Effect, Erased, Info, Kind, NodeId, Property, Scope, Setting, SettingError, Step,
-    System, Timer, Violation, Wait, World, registry,
+    Action, Case, ClientId, Effect, Erased, NodeId, Property, Scope, SettingError, Step, System, Timer,
+    Violation, Wait, World, registry,
 };
 use random::{Random, RecordedPicks};
+
+mod standard;
+pub use standard::standard;
 
 /// The longest delay, section or pause that [`Random::spread`] gives.
 const LONGEST: u64 = 1024;
@@ -300,58 +302,3 @@ impl<'a> Run<'a> {
         self.plan(at - self.now, Event::Arrive(from, to, number));
     }
 }
-
-/// The settings for random runs of an algorithm: more nodes than a search can cover, every option, and the
-/// faults that the algorithm declares to tolerate.
-pub fn standard(info: &Info) -> Vec<RandomJob> {
-    let (tokens, groups) = match info.kind {
-        Kind::Mutex => (1, 1),
-        Kind::KMutex => (3, 1),
-        Kind::GroupMutex => (1, 3),
-    };
-    let plain = Case { setting: Setting { groups, ..Setting::new(7, tokens) }, ..Case::of(&BASE, None) };
-    let mut cases = vec![plain.clone()];
-    for option in info.options {
-        // A number is tried as 2; of names each but the first, which is the default.
-        let values = if option.values == OptionInfo::NUMBER { &["2"] } else { &option.values[1..] };
-        for value in values {
-            let mut case = plain.clone();
-            case.setting.options.push((option.name.to_string(), value.to_string()));
-            // An option may be of use only with another: then with the one before.
-            if registry::system(info.name, &case.setting).is_err()
-                && let Some(before) = cases.last()
-            {
-                case.setting.options.extend(before.setting.options.iter().cloned());
-            }
-            // An option may need a timer.
-            case.allowance.firings = u32::from(info.relies_on_timers());
-            cases.push(case);
-        }
-    }
-    let usual = plain.allowance;
-    let mut allow = |allowance| cases.push(Case { allowance, ..plain.clone() });
-    if groups > 1 {
-        allow(Allowance { any_of: true, ..usual });
-    }
-    if info.needs.tolerates_loss {
-        allow(Allowance { losses: 5, firings: 1, ..usual });
-    }
-    if info.needs.tolerates_duplicates {
-        allow(Allowance { duplicates: 5, firings: 1, ..usual });
-    }
-    if info.needs.tolerates_crashes {
-        allow(Allowance { losses: 2, crashes: 2, firings: 1, ..usual });
-    }
-    if info.clients == Clients::Many {
-        for Case { allowance, .. } in &mut cases {
-            (allowance.clients, allowance.cancels, allowance.firings) = (3, true, 1);
-        }
-        cases.push(Case { allowance: Allowance { firings: 0, ..usual }, ..plain });
-        let many = Setting { tokens: if tokens > 1 { 9 } else { 1 }, groups, ..Setting::new(5, 1) };
-        let allowance = Allowance { clients: 6, cancels: true, firings: 1, ..usual };
-        cases.push(Case { setting: many, allowance });
-    }
-    cases.into_iter().map(|case| RandomJob { case, pause: 1 }).collect()
-}
-
-const BASE: Scope = Scope::new(7, 1, 4);

@@ -1,6 +1,6 @@
 //! A few hundred random runs of every algorithm; `tokenwood check --all --random 10000` runs more.
 
-use algorithms::info::Allowance;
+use algorithms::info::{Allowance, OptionInfo};
 use algorithms::registry;
 use algorithms::{Info, Kind, Scope};
 use simulator::random::{RandomJob, RandomRun, run, standard};
@@ -30,6 +30,50 @@ fn no_violation_and_no_client_stuck() {
             }
         }
     }
+}
+
+/// Every value of every option is tried, and does what neither the default nor another value does.
+#[test]
+fn every_option_makes_a_difference() {
+    let mut idle = Vec::new();
+    for info in registry::ALL {
+        for option in info.options {
+            let mut jobs = standard(info);
+            jobs.retain(|job| first(job).is_some_and(|(name, _)| name == option.name));
+            let values = if option.values == OptionInfo::NUMBER { 1 } else { option.values.len() - 1 };
+            assert_eq!(jobs.len(), values, "{} {}", info.name, option.name);
+            for job in &jobs {
+                idle.extend(instead(job, &jobs).into_iter().filter_map(|others| {
+                    let differs = |(one, other): &(RandomJob, RandomJob)| {
+                        (1..=RUNS).any(|seed| once(info, one, seed).steps != once(info, other, seed).steps)
+                    };
+                    let (one, other) = &others[0];
+                    let options = |job: &RandomJob| format!("{:?}", job.case.setting.options);
+                    let same = || format!("{}: {} does as {}", info.name, options(one), options(other));
+                    (!others.iter().any(differs)).then(same)
+                }));
+            }
+        }
+    }
+    assert!(idle.is_empty(), "{}", idle.join("\n"));
+}
+
+/// The option that a job tries.
+fn first(job: &RandomJob) -> Option<&(String, String)> {
+    job.case.setting.options.first()
+}
+
+/// What a job is compared with: itself without the option that it tries, and each job that tries another value of it,
+/// in the company of the one or of the other.
+fn instead(job: &RandomJob, all: &[RandomJob]) -> Vec<Vec<(RandomJob, RandomJob)>> {
+    let with = |job: &RandomJob, value: Option<&(String, String)>| {
+        let mut changed = job.clone();
+        changed.case.setting.options.splice(..1, value.cloned());
+        (job.clone(), changed)
+    };
+    let others = all.iter().filter(|other| first(other) != first(job));
+    let others = others.map(|other| vec![with(job, first(other)), with(other, first(job))]);
+    [vec![with(job, None)]].into_iter().chain(others).collect()
 }
 
 #[test]
