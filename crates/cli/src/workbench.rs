@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod check_arguments;
 pub(crate) mod check_report;
 pub(crate) mod errata;
+pub(crate) mod link;
 pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod merge;

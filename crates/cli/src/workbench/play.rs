@@ -18,6 +18,7 @@ use crate::locks::endpoints::runtime;
 use crate::locks::ui;
 use crate::terminal::output::{self, note};
 use crate::terminal::signals::Signals;
+use crate::workbench::link::Link;
 use crate::workbench::plan_arguments;
 
 /// Where the page is, if none of these is taken; else anywhere.
@@ -27,9 +28,12 @@ const USUAL_PORTS: Range<u16> = 7730..7740;
 ///
 /// Serves the page on this machine, without a cluster, prints its address and opens a browser. Without an algorithm, the page
 /// offers all of them, the gallery of printed errors and the stories of the papers. Ctrl-C ends it.
+///
+/// A link of the player opens here, whichever server made it: the whole run is in it, and no other server is asked.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The algorithm ('tokenwood algorithms' lists them), or partitioned(NAME)
+    /// The algorithm ('tokenwood algorithms' lists them), or partitioned(NAME); or a link that Share made, in quotes
+    #[arg(value_name = "ALGORITHM or LINK")]
     algorithm: Option<String>,
     /// How many nodes [default: 6, or what shows the defect]
     #[arg(long, short = 'n', requires = "algorithm")]
@@ -59,6 +63,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let first = match &arguments.algorithm {
+        Some(link) if Link::is_meant(link) => {
+            if let Some(flag) = arguments.given() {
+                bail!("{flag} does not go with a link, which says what to play: leave out {flag}");
+            }
+            Link::parse(link)?.place
+        }
         Some(name) => address(&arguments.setting(registry::info(name)?, name)?),
         None => "/ui/play".to_string(),
     };
@@ -66,6 +76,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 }
 
 impl Arguments {
+    /// A flag that was given about what to play, if any was.
+    fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("--nodes", self.nodes.is_some()),
+            ("--tokens", self.tokens.is_some()),
+            ("--groups", self.groups.is_some()),
+            ("--set", !self.options.is_empty()),
+            ("--defect", self.defect.is_some()),
+            ("--seed", self.seed.is_some()),
+        ];
+        flags.into_iter().find_map(|(flag, given)| given.then_some(flag))
+    }
+
     /// What to play: what the flags say and, where they are silent, what shows the defect.
     fn setting(&self, info: &Info, name: &str) -> Result<Setting> {
         let mut setting = Setting::of(name);

@@ -20,18 +20,20 @@ use crate::terminal::json;
 use crate::terminal::output::{self, note, say};
 use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
+use crate::workbench::link::Link;
 use crate::workbench::play;
 use crate::workbench::record_file::Record;
 use crate::workbench::recording::{self, Summary};
 
 /// Replay a trace that a check saved, or the record of a run over sockets, and print it step by step; sum up a recording.
 ///
-/// A recording is what 'tokenwood watch --record' and 'tokenwood swarm --record' write.
+/// A recording is what 'tokenwood watch --record' and 'tokenwood swarm --record' write. A link that the player shared has the whole run in it: no server is asked.
 ///
 /// The algorithm as it is now takes the steps again. Those of a record must have the same effects as in the processes, and messages must arrive as they were sent. Steps read: req2 node 2 requests; 1>0 the oldest message from 1 to 0 is delivered; exit1 node 1 leaves; tmo1 its timer expires; lose1>0 a message is lost; crash1, restart1; /2 is what the algorithm picked.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The file
+    /// The file; or a link of the player to a run, in quotes
+    #[arg(value_name = "FILE or LINK")]
     file: PathBuf,
     /// A table for people, JSON for scripts
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -54,15 +56,34 @@ struct Replayed<'a> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    if let Some(link) = arguments.file.to_str().filter(|text| Link::is_meant(text)) {
+        return linked(&Link::parse(link)?, arguments);
+    }
     let file = arguments.file.display();
     let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
     if recording::is_meant(&text) {
         return recorded(text, arguments).with_context(|| format!("{file}"));
     }
     if Record::is_meant(&text) {
-        return replay(&text, arguments).with_context(|| format!("{file}"));
+        return replay_record(&text, arguments).with_context(|| format!("{file}"));
     }
     let trace = trace_file::parse(&text).with_context(|| format!("{file}"))?;
+    replay_trace(trace, &file.to_string(), arguments)
+}
+
+/// Replays the run that a link has.
+fn linked(link: &Link, arguments: &Arguments) -> Result<Ended> {
+    let shared = link.run()?;
+    if arguments.open {
+        // With the step that the link shows.
+        return play::show(arguments.listen, true, Opened { first: link.place.clone(), what: None });
+    }
+    let trace = player::to_trace(&shared).context("the link")?;
+    replay_trace(trace, "the link", arguments)
+}
+
+/// Replays a trace.
+fn replay_trace(trace: Trace, file: &str, arguments: &Arguments) -> Result<Ended> {
     let replay = trace.replay().with_context(|| format!("{file}"))?;
     if !replay.confirmed {
         let violated = trace.violated.as_deref().unwrap_or("?");
@@ -117,7 +138,7 @@ fn show(shared: Shared, arguments: &Arguments) -> Result<Ended> {
 }
 
 /// Replays a run over sockets.
-fn replay(text: &str, arguments: &Arguments) -> Result<Ended> {
+fn replay_record(text: &str, arguments: &Arguments) -> Result<Ended> {
     let record = Record::parse(text)?;
     let (algorithm, setting) = (record.algorithm.clone(), record.plan.setting.clone());
     if arguments.open {

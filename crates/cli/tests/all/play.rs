@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, TOKENWOOD, ended_within, error, kill};
 use crate::folder::{Folder, code, text};
+use crate::json_schema::document;
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -114,6 +115,44 @@ fn play_ends_at_once_while_it_searches() {
     stream.set_read_timeout(Some(SOON)).unwrap();
     stream.read_exact(&mut [0; 12]).unwrap();
     assert_eq!(playing.ends("-TERM"), 0);
+}
+
+/// The server that made a link is gone: the link has all of the run.
+#[test]
+fn a_shared_link_is_played_and_replayed() {
+    let folder = Folder::new("links");
+    let steps = ["req1/0", "1>0"];
+    let playing = Playing::start(&["play", "naimi-trehel", "--no-open", "--listen", "127.0.0.1:0"]);
+    let shared = json!({ "algorithm": "naimi-trehel", "nodes": 3, "seed": 7, "steps": steps });
+    let run = playing.json("POST /player/share", &shared.to_string())["run"].as_str().unwrap().to_string();
+    let server = playing.place().0.to_string();
+    let place = format!("/ui/play/naimi-trehel?n=3&seed=7&at=1#r={run}");
+    let link = format!("http://{server}{place}");
+    drop(playing);
+    let output = folder.run(&format!("trace {link}"));
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    assert!(told.starts_with("naimi-trehel: 3 nodes, 1 token\n"), "{told}");
+    assert!(told.contains("   1  req1") && told.contains("   2  1>0"), "{told}");
+    let found = document(&folder.run(&format!("trace {link} --format json")).stdout);
+    assert_eq!(found["steps"].as_array().unwrap().len(), 2);
+    let mut again = Playing::start(&["play", &link, "--no-open", "--listen", "127.0.0.1:0"]);
+    assert_eq!(again.place().1, place);
+    let opened = again.json("POST /player/open", &run);
+    assert_eq!(opened["steps"], json!(steps));
+    assert_eq!(again.ends("-TERM"), 0);
+    let cut = &link[..link.len() - 4];
+    for (arguments, said) in [
+        (format!("play {link} --nodes 4"), "leave out --nodes"),
+        (format!("play {cut}"), "a link may have lost its end"),
+        (format!("trace {cut}"), "a link may have lost its end"),
+        (format!("trace http://{server}/ui/play/naimi-trehel?n=3"), "this link has no run"),
+        ("play http://127.0.0.1:7720/ui/names/gpu".to_string(), "this is no link of the player"),
+    ] {
+        let output = folder.run(&arguments);
+        assert_eq!(code(&output), 2, "{arguments}");
+        assert!(error(&output).contains(said), "{arguments}: {}", error(&output));
+    }
 }
 
 #[test]
