@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use algorithms::registry;
+use algorithms::{Kind, registry};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use figures::Effort;
@@ -41,9 +41,12 @@ pub(crate) struct Experiment {
     /// How many processes [default: 9, or one for each --seat]
     #[arg(long, value_name = "N")]
     nodes: Option<u32>,
-    /// How many clients may be in the critical section at once [default: 3]
+    /// How many clients may be in the critical section at once [default: 3 for a k-mutex, else 1]
     #[arg(long, value_name = "K")]
     tokens: Option<u32>,
+    /// How many groups, for group mutual exclusion; each request is for one of them [default: 3 for a group mutex, else 1]
+    #[arg(long, value_name = "M")]
+    groups: Option<u32>,
     /// How many times each node enters [default: 200; 20 with --quick]
     #[arg(long, value_name = "N")]
     entries: Option<u32>,
@@ -89,7 +92,8 @@ impl Experiment {
         let thesis = thesis_sockets::experiment();
         let sizes = [
             ("nodes", self.nodes.filter(|nodes| *nodes != thesis.nodes)),
-            ("tokens", self.tokens.filter(|tokens| *tokens != thesis.tokens)),
+            ("tokens", self.tokens),
+            ("groups", self.groups),
             ("entries", Some(self.entries(effort))),
         ];
         for (name, value) in sizes {
@@ -110,6 +114,7 @@ impl Experiment {
             ("--set", !self.options.is_empty()),
             ("--nodes", self.nodes.is_some()),
             ("--tokens", self.tokens.is_some()),
+            ("--groups", self.groups.is_some()),
             ("--entries", self.entries.is_some()),
             ("--rates", !self.rates.is_empty()),
             ("--hop", self.hop.is_some()),
@@ -166,7 +171,11 @@ impl Experiment {
             if algorithms[..number].contains(algorithm) {
                 bail!("--algorithm {algorithm} is given twice");
             }
-            let mut setting = thesis_sockets::setting(algorithm, nodes, self.tokens.unwrap_or(thesis.tokens));
+            let info = registry::info(algorithm)?;
+            let usual = if info.kind == Kind::KMutex { thesis.tokens } else { 1 };
+            let tokens = self.tokens.unwrap_or(usual);
+            let mut setting = thesis_sockets::setting(algorithm, nodes, tokens);
+            setting.groups = self.groups.unwrap_or(simulator::Plan::of(info).setting.groups);
             for option in &self.options {
                 let Some(pair) = option.split_once('=') else {
                     bail!("--set takes NAME=VALUE, not '{option}'")
@@ -226,8 +235,12 @@ impl Experiment {
                 milliseconds(error)
             ),
         };
+        let groups = match runs.iter().map(|planned| planned.plan.setting.groups).max() {
+            Some(groups) if groups > 1 => format!(" in {groups} groups"),
+            _ => String::new(),
+        };
         let summary = format!(
-            "{} over TCP, {}, {} in {:.0} s; {} replayed, every effect the same{clocks}",
+            "{} over TCP, {}{groups}, {} in {:.0} s; {} replayed, every effect the same{clocks}",
             count(runs.len() as u64, "run"),
             count(whole.visits.len() as u64, "entry"),
             count(whole.sent(), "message"),

@@ -103,12 +103,38 @@ fn damaged_records_are_refused(folder: &Folder) {
     }
 }
 
+/// Each request is for one of several groups, in the processes, in the replay and in the simulation beside them.
+#[test]
+fn group_mutexes_are_run_with_groups() {
+    let folder = Folder::new("groups");
+    let flags = "--nodes 3 --entries 10 --rates 1 --seeds 1 --record runs --format json";
+    let output = folder
+        .run(&format!("reproduce --sockets --algorithm ra1 --algorithm drs-gme --algorithm rooms {flags}"));
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let told = document(&output.stdout);
+    let measured = told["measured"].as_str().unwrap();
+    assert!(measured.starts_with("3 runs over TCP, 90 entries in 3 groups, "), "{measured}");
+    for algorithm in ["ra1", "drs-gme", "rooms"] {
+        let replayed = document(&folder.run(&format!("trace runs/{algorithm}-1.json --format json")).stdout);
+        assert_eq!((&replayed["groups"], &replayed["tokens"]), (&3.into(), &1.into()), "{algorithm}");
+        let steps = replayed["steps"].as_array().unwrap();
+        let asks =
+            |group: &str| steps.iter().filter(|step| step["step"].as_str().unwrap().ends_with(group)).count();
+        assert!(asks(":1") > 0 && asks(":2") > 0, "{algorithm}: {steps:?}");
+    }
+    let output = folder.run(&format!("reproduce --sockets --algorithm ra1 --groups 2 {flags}"));
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert!(document(&output.stdout)["measured"].as_str().unwrap().contains(" entries in 2 groups, "));
+}
+
 #[test]
 fn what_cannot_be_run_is_told_before_anything_is_started() {
     let folder = Folder::new("refused");
     for (arguments, said) in [
         ("--sockets --algorithm makki", "makki is nothing without bounds on time, which sockets do not keep"),
-        ("--sockets --algorithm naimi-trehel", "tokens must be 1"),
+        ("--sockets --algorithm naimi-trehel --tokens 2", "tokens must be 1"),
+        ("--sockets --groups 2", "bulgannawar-vaidya has no groups"),
+        ("collectors --groups 2", "--groups is for --sockets"),
         ("--sockets --algorithm no-such", "no-such"),
         ("--sockets --algorithm raymond-k --algorithm raymond-k", "is given twice"),
         ("--sockets --nodes 65", "--nodes must be between 1 and 64"),
