@@ -66,7 +66,7 @@ impl Algorithm for Helary {
             OptionInfo::choice(
                 "behaviour",
                 &["transit", "proxy", "open-cube", "any"],
-                "what a node does with a request; any: drawn for each request",
+                "what a node does with a request; any: drawn for each request; proxy on tree=chain is not fair under load",
             ),
             OptionInfo::choice(
                 "tree",

@@ -119,6 +119,12 @@ pub fn info_with(name: &str, setting: &Setting) -> Result<&'static Info, Setting
     Ok(system(name, setting)?.info())
 }
 
+/// What to know before this algorithm is run with these options, as the end of a sentence; nothing for most.
+pub fn warning(name: &str, setting: &Setting) -> Option<&'static str> {
+    let inner = inner_of_partitioned(name).ok()?.map_or(name, |inner| inner.name);
+    if inner == helary::Helary::INFO.name { helary::Rules::of(setting).warning() } else { None }
+}
+
 /// A system of the algorithm of this name, erased, if it accepts the setting.
 pub fn system(name: &str, setting: &Setting) -> Result<System<Erased>, SettingError> {
     let rules = match inner_of_partitioned(name)? {

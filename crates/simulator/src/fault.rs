@@ -4,7 +4,7 @@ use std::fmt;
 
 use algorithms::{NodeId, SettingError};
 
-use crate::time::{Ticks, ticks, units};
+use crate::time::{Ticks, Typed, ticks, units};
 
 /// All faults of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,7 +98,7 @@ impl Faults {
         let shares = [("loss", self.loss), ("duplicate", self.duplicate), ("reorder", self.reorder)];
         for (name, share) in shares {
             if !(0.0..=1.0).contains(&share) {
-                return Err(SettingError(format!("{name} is a share between 0 and 1, not {share}")));
+                return Err(SettingError(format!("{name} is a share between 0 and 1, not {}", Typed(share))));
             }
         }
         for fault in &self.verbs {

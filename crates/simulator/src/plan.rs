@@ -11,7 +11,7 @@ use crate::fault::Faults;
 use crate::latencies::{Latencies, Sites};
 use crate::memory;
 use crate::slow::Slow;
-use crate::time::{Shape, Span};
+use crate::time::{Shape, Span, Typed};
 use crate::topology::Topology;
 use crate::workload::{GroupChoice, Workload};
 
@@ -283,7 +283,7 @@ impl Plan {
             let hint = "it is how often a client asks per unit of time";
             return refuse(format!(
                 "rate must be between {LEAST_RATE} and {MOST_RATE}, not {}: {hint}",
-                self.rate
+                Typed(self.rate)
             ));
         }
         self.section.validate("cs")?;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use algorithms::{NodeId, SettingError};
 
+use crate::time::Typed;
 use crate::workload::{Block, blocks, validate_blocks, written};
 
 /// Nodes whose processors take longer to send and to receive a message.
@@ -22,7 +23,10 @@ impl Slow {
         let (nodes, factor) = text.split_once(':').ok_or_else(usage)?;
         let factor: f64 = factor.trim().parse().map_err(|_| usage())?;
         if !(1.0..=1e6).contains(&factor) {
-            return Err(SettingError(format!("a factor of {factor} is not between 1 and a million")));
+            return Err(SettingError(format!(
+                "a factor of {} is not between 1 and a million",
+                Typed(factor)
+            )));
         }
         Ok(Slow { nodes: blocks(nodes)?, factor })
     }

@@ -78,6 +78,17 @@ impl fmt::Display for Shape {
     }
 }
 
+/// A number in a refusal: what is far out of bounds is written with an exponent, and not with hundreds of digits.
+pub(crate) struct Typed(pub(crate) f64);
+
+impl fmt::Display for Typed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Typed(number) = *self;
+        let usual = number == 0.0 || !number.is_finite() || (1e-9..1e15).contains(&number.abs());
+        if usual { write!(f, "{number}") } else { write!(f, "{number:e}") }
+    }
+}
+
 impl Span {
     /// Always this many units.
     pub const fn constant(units: f64) -> Span {
@@ -87,13 +98,16 @@ impl Span {
     /// Refuses a value that is no length of time.
     pub fn validate(&self, name: &str) -> Result<(), SettingError> {
         if !self.mean.is_finite() || self.mean < 0.0 {
-            return Err(SettingError(format!("{name} must be a time of at least 0, not {}", self.mean)));
+            return Err(SettingError(format!(
+                "{name} must be a time of at least 0, not {}",
+                Typed(self.mean)
+            )));
         }
         if self.mean > LONGEST_UNITS {
             let hint = "give all times in a larger unit";
             return Err(SettingError(format!(
                 "{name} must be at most {LONGEST_UNITS}, not {}: {hint}",
-                self.mean
+                Typed(self.mean)
             )));
         }
         Ok(())

@@ -67,7 +67,16 @@ impl Tree {
 }
 
 impl Rules {
-    pub(super) fn of(setting: &Setting) -> Rules {
+    /// Why some options do harm that no property tells.
+    pub(crate) fn warning(&self) -> Option<&'static str> {
+        let warned = self.behaviour == Behaviour::Proxy && self.tree == Tree::Chain;
+        warned.then_some(
+            "behaviour=proxy on tree=chain is not fair under load: a node d hops from the root gets about one entry in \
+             2^(d+1), and Jain's index of n nodes falls to 3/n",
+        )
+    }
+
+    pub(crate) fn of(setting: &Setting) -> Rules {
         let behaviour = match setting.option("behaviour") {
             Some("proxy") => Behaviour::Proxy,
             Some("open-cube") => Behaviour::OpenCube,

@@ -15,29 +15,40 @@ use crate::terminal::{json, table};
 /// List all algorithms: kind, source, needs of the network, message cost.
 #[derive(Args)]
 pub(crate) struct Arguments {
+    /// Only this one
+    name: Option<String>,
     /// A table for people, JSON for scripts
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    let listed = match &arguments.name {
+        Some(name) => std::slice::from_ref(registry::info(name)?),
+        None => registry::ALL,
+    };
     if arguments.format == Format::Json {
-        let all: Vec<_> = registry::ALL.iter().map(as_json).collect();
+        let all: Vec<_> = listed.iter().map(as_json).collect();
         json::say(Schema::Algorithms, &json!({ "algorithms": all }));
         return Ok(Ended::Well);
     }
-    columns(["name", "kind", "tokens", "needs"], |info| {
+    columns(listed, ["name", "kind", "tokens", "needs"], |info| {
         vec![kind(info.kind).to_string(), tokens(info.tokens).to_string(), needs(&info.needs)]
     });
-    columns(["name", "messages per entry"], |info| vec![info.cost.to_string()]);
-    columns(["name", "source"], |info| vec![info.source.to_string()]);
-    say!("Options (--set name=value):");
-    for info in registry::ALL {
+    columns(listed, ["name", "messages per entry"], |info| vec![info.cost.to_string()]);
+    columns(listed, ["name", "source"], |info| vec![info.source.to_string()]);
+    if listed.iter().any(|info| !info.options.is_empty()) {
+        say!("Options (--set name=value):");
+    }
+    for info in listed {
         for option in info.options {
             let values = option.values.join(" | ");
             let line = format!("  {}: {} = {values}: {}", info.name, option.name, option.help);
             say!("{}", table::flowed(&line, 4));
         }
+    }
+    if arguments.name.is_some() {
+        return Ok(Ended::Well);
     }
     let partitioned =
         "partitioned(NAME) divides the nodes into k clusters and runs NAME with one token in each.";
@@ -46,9 +57,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
 }
 
 /// A table with a row for each algorithm, and a blank line.
-fn columns<const N: usize>(heading: [&str; N], row: impl Fn(&Info) -> Vec<String>) {
+fn columns<const N: usize>(listed: &[Info], heading: [&str; N], row: impl Fn(&Info) -> Vec<String>) {
     let mut rows = vec![heading.map(str::to_string).to_vec()];
-    rows.extend(registry::ALL.iter().map(|info| [vec![info.name.to_string()], row(info)].concat()));
+    rows.extend(listed.iter().map(|info| [vec![info.name.to_string()], row(info)].concat()));
     table::print(&rows);
     say!();
 }

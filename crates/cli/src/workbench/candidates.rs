@@ -1,7 +1,7 @@
 //! Which algorithms, with which options, `tokenwood recommend` tries.
 
 use algorithms::info::OptionInfo;
-use algorithms::{Info, Kind, registry};
+use algorithms::{Info, Kind, Setting, registry};
 use simulator::Plan;
 use simulator::topology::Topology;
 
@@ -20,6 +20,11 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// Its options, and no size.
+    pub(crate) fn setting(&self) -> Setting {
+        Setting::new(1, 1).with(&self.options)
+    }
+
     /// Name and options, for people.
     pub(crate) fn label(&self) -> String {
         let options = self.options.iter().map(|(name, value)| format!(" {name}={value}"));
@@ -148,8 +153,6 @@ fn other_values(option: &OptionInfo, topology: Topology) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use algorithms::Setting;
-
     use super::*;
 
     fn labels(nodes: u32, tokens: u32, groups: u32) -> Vec<String> {

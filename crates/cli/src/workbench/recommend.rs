@@ -179,6 +179,9 @@ fn measure(arguments: &Arguments, candidate: &Candidate) -> Result<Result<(Info,
     for (name, value) in &candidate.options {
         plan.set(info, name, value)?;
     }
+    let warmup = plan.warmup;
+    // Options may change what it needs. What makes no sense with them is refused below.
+    let info = registry::info_with(&candidate.algorithm, &plan.setting).unwrap_or(info);
     if let Some(reason) = unfit(info, &plan) {
         return Ok(Err(reason));
     }
@@ -193,7 +196,7 @@ fn measure(arguments: &Arguments, candidate: &Candidate) -> Result<Result<(Info,
     let Some(trial) = run_unless_stopped(&point)? else { return Ok(stopped()) };
     let messages = trial.messages_per_entry.mean.max(1.0) * arguments.seeds as f64;
     let affordable = ((MOST_MESSAGES / messages) as u64).max(LEAST_ENTRIES);
-    point.plan.warmup = arguments.plan.plan(info)?.warmup.min(affordable);
+    point.plan.warmup = warmup.min(affordable);
     (point.plan.entries, point.seeds) = (wanted.min(affordable), arguments.seeds);
     let summary = if trial.violation.is_some() { Some(trial) } else { run_unless_stopped(&point)? };
     let Some(summary) = summary else { return Ok(stopped()) };

@@ -1,5 +1,6 @@
 //! What `tokenwood recommend` prints: the ranking, what could not be used, and the recommendation with its reason.
 
+use ::algorithms::registry;
 use serde_json::{Map, Value, json};
 use simulator::Plan;
 use simulator::time::units;
@@ -42,6 +43,11 @@ pub(crate) fn print(plan: &Plan, found: &Found<'_>) {
         table::print_keyed(&rows, 2);
         let star = "* no other has both a shorter wait and fewer messages. Messages and words are per entry.";
         say!("\n{}", table::flowed(star, 2));
+        for Measured { candidate, .. } in *ranking {
+            if let Some(warning) = registry::warning(&candidate.algorithm, &candidate.setting()) {
+                say!("{}", table::flowed(&format!("{}: {warning}.", candidate.label()), 2));
+            }
+        }
     }
     if !refused.is_empty() {
         say!("\nNot ranked:");

@@ -15,7 +15,7 @@ use crate::Ended;
 use crate::terminal::format::Format;
 use crate::terminal::interrupt;
 use crate::terminal::json;
-use crate::terminal::output::say;
+use crate::terminal::output::{note, say};
 use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count, grouped};
 use crate::workbench::check_report;
@@ -64,6 +64,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let began = Instant::now();
     let measured = measure(&point)?;
     let seconds = began.elapsed().as_secs_f64();
+    if let Some(warning) = registry::warning(&point.algorithm, &point.plan.setting) {
+        note!("tokenwood: warning: {warning}");
+    }
     let violation = measured.summary.violation.as_ref();
     let saved = violation.is_some() || arguments.trace.is_some() && measured.partial.is_none();
     let file = saved.then(|| arguments.trace.clone().unwrap_or_else(|| trace_file(&point)));

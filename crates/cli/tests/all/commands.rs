@@ -55,9 +55,32 @@ fn the_help_of_swarm_names_every_part_of_a_plan() {
     }
 }
 
+/// It keeps every property, and yet serves hardly any but the nodes near the root.
+#[test]
+fn options_that_are_not_fair_come_with_a_warning() {
+    let folder = Folder::new("warned");
+    let warned = |options: &str| {
+        let output =
+            folder.run(&format!("simulate helary --nodes 8 --tokens 1 --rate 10 --entries 300 {options}"));
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        text(&output.stderr).contains("warning: behaviour=proxy on tree=chain is not fair under load")
+    };
+    assert!(warned("--set behaviour=proxy --set tree=chain"));
+    assert!(!warned("--set behaviour=proxy") && !warned("--set tree=chain"));
+}
+
 #[test]
 fn algorithms_are_listed_for_people_and_scripts() {
     let folder = Folder::new("algorithms");
+    let one = folder.run("algorithms helary");
+    assert!(
+        text(&one.stdout).contains("proxy on tree=chain is not fair under load"),
+        "{}",
+        text(&one.stdout)
+    );
+    assert!(!text(&one.stdout).contains("lamport"));
+    assert_eq!(folder.prints_json("algorithms helary --format json")["algorithms"][0]["name"], "helary");
+    assert_eq!(code(&folder.run("algorithms nonsense")), 2);
     let table = text(&folder.run("algorithms").stdout);
     let all = folder.prints_json("algorithms --format json");
     let names: Vec<&str> =

@@ -155,6 +155,30 @@ fn what_cannot_be_used_is_listed_with_its_reason() {
 }
 
 #[test]
+fn what_it_needs_depends_on_its_options() {
+    let found = json(&format!("--nodes 6 --tokens 2 --rate 1 {QUICK}"));
+    let timing = |label| of(&found, label)["needs"]["timing"].clone();
+    assert_eq!(timing("makki"), "bounded delay, constant sections");
+    assert_eq!(timing("makki release=queue"), "nothing");
+    assert_eq!(timing("makki release=queue token=straight"), "nothing");
+}
+
+/// A chain is tried on a line. It is good at light load, so the text says what another load does to it.
+#[test]
+fn what_is_not_fair_under_load_is_listed_with_a_warning() {
+    let load = format!("--nodes 4 --tokens 1 --rate 0.001 --cs 0.01 {QUICK}");
+    let table = |network: &str| {
+        let output = recommend(&format!("{load} {network}"), "1");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let line = table("--topology line");
+    let warning =
+        "\nhelary behaviour=proxy tree=chain: behaviour=proxy on tree=chain is not fair under load: ";
+    assert!(line.contains(warning), "{line}");
+    assert!(!table("").contains("is not fair under load"));
+}
+
+#[test]
 fn a_table_for_people() {
     let output = recommend(&format!("--nodes 6 --tokens 2 --rate 1 {QUICK}"), "1");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -233,6 +257,10 @@ fn bad_input_gets_one_clear_line_and_2() {
         ("--choose last-seen", "leave out choose"),
         ("--defect inform-always", "leave out defect"),
         ("--set shape=star", "leave out shape"),
+        ("--slow 0-2:1e300", "a factor of 1e300 is not between 1 and a million"),
+        ("--rate 1e300", "not 1e300: "),
+        ("--cs 1e300", "not 1e300: "),
+        ("--loss 1e300", "not 1e300"),
         ("--lose TOKEN", "give a share with --loss"),
         ("--rate fast", "takes a number"),
         ("--topology hypercube", "30 nodes are not a power of two: take 16 or 32 nodes"),
