@@ -8,7 +8,7 @@ use node::Host;
 use schemars::JsonSchema;
 use serde::Serialize;
 use service::auth::{Action, Subject, Vouched};
-use service::core::{Cursor, Held, Listing, Page};
+use service::core::{Cursor, Held, Listing, Page, Turns};
 use service::event::Filter;
 use service::protocol::{Cluster, Question, QuestionAnswer};
 use tokenwood::{Access, Admin, ForceReleased, GrantAgain};
@@ -229,7 +229,7 @@ pub(crate) struct Inspected {
     slots: Option<u32>,
     /// The node that is the home of the name.
     home: Option<u32>,
-    /// First those that hold, the longest first; then those that wait, the longest first.
+    /// First those that hold, the longest first; then those that wait, the next first, as far as the tokens tell.
     clients: Vec<Client>,
     /// Where its tokens are, by slot. One that travels between nodes is nowhere for a moment.
     tokens: Vec<Token>,
@@ -242,8 +242,9 @@ pub(crate) struct Inspected {
 
 /// A name, with all its clients.
 pub(crate) fn described(name: &str, found: &Found) -> Inspected {
+    let turns = Turns::of(found.listings.iter().map(|(node, listing)| (*node, listing)));
     let mut clients = clients(&found.listings);
-    clients.sort_by_key(|client| (client.granted.is_none(), Reverse(client.since)));
+    clients.sort_by_key(|client| turns.turn(client));
     let first = found.listings.first().map(|(_, listing)| listing);
     let tokens = found.listings.iter().flat_map(|(node, listing)| {
         let token = |(slot, next): &(u32, Vec<u32>)| Token { slot: *slot, node: *node, next: next.clone() };

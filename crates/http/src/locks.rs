@@ -1,7 +1,6 @@
 //! Locks: acquire, renew, release, list, inspect, force.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::time::Instant;
 
 use axum::Json;
@@ -24,7 +23,7 @@ use crate::grants::{self, GrantOptions, Granted};
 use crate::idempotency::{self, Asked, First};
 use crate::options::{AcquireOptions, ListOptions, Nodes, Options};
 use crate::problem::Problem;
-use crate::shape::{Client, Lock, milliseconds};
+use crate::shape::{Lock, milliseconds};
 use crate::talk::order;
 use crate::target::Target;
 
@@ -201,16 +200,12 @@ pub(crate) async fn list(
     let (here, all) = (door.host.id(), options.nodes == Some(Nodes::All));
     let after = options.after.as_deref().map(|text| cursors(text, here, all)).transpose()?;
     let found = cluster::list(&door.host, &caller, options.filter(), after, all).await?;
-    let mut locks: BTreeMap<(NameKind, String), Lock> = BTreeMap::new();
-    for listing in found.listings.into_iter().filter_map(|(_, listing)| shown(listing, &options)) {
-        let lock = Lock::from(&listing);
-        match locks.entry((listing.definition.kind(), listing.name)) {
-            Entry::Vacant(place) => _ = place.insert(lock),
-            Entry::Occupied(mut place) => place.get_mut().clients.extend(lock.clients),
-        }
+    let mut names: BTreeMap<(NameKind, String), Vec<(u32, Listing)>> = BTreeMap::new();
+    for (node, listing) in found.listings {
+        let Some(listing) = shown(listing, &options) else { continue };
+        names.entry((listing.definition.kind(), listing.name.clone())).or_default().push((node, listing));
     }
-    let mut locks: Vec<Lock> = locks.into_values().collect();
-    locks.iter_mut().for_each(|lock| lock.clients.sort_by_key(Client::waits));
+    let locks = names.into_values().map(|listings| Lock::of(&listings)).collect();
     let next = (!found.next.is_empty()).then(|| after_text(&found.next, all));
     Ok(Json(Page { node: here, locks, next, no_answer: found.no_answer }))
 }

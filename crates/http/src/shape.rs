@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use service::core::{Held, Listing};
+use service::core::{Held, Listing, Turns};
 use service::label::Label;
 use service::{Definition, Want};
 
@@ -105,12 +105,6 @@ pub(crate) struct Client {
     revoked: bool,
 }
 
-impl Client {
-    pub(crate) fn waits(&self) -> bool {
-        matches!(self.state, ClientState::Waits)
-    }
-}
-
 impl From<&Held> for Client {
     fn from(held: &Held) -> Client {
         let (mode, groups) = match &held.want {
@@ -145,17 +139,22 @@ pub(crate) struct Lock {
     pub(crate) defined: Defined,
     /// The node that is the home of the name: requests that find no token ask there.
     pub(crate) home: u32,
-    /// First those that hold.
+    /// First those that hold, the longest first; then those that wait, the next first, as far as the tokens tell.
     pub(crate) clients: Vec<Client>,
 }
 
-impl From<&Listing> for Lock {
-    fn from(listing: &Listing) -> Lock {
+impl Lock {
+    /// From the listings of one name, each with its node; there is at least one.
+    pub(crate) fn of(listings: &[(u32, Listing)]) -> Lock {
+        let (_, first) = &listings[0];
+        let turns = Turns::of(listings.iter().map(|(node, listing)| (*node, listing)));
+        let mut clients: Vec<&Held> = listings.iter().flat_map(|(_, listing)| &listing.clients).collect();
+        clients.sort_by_key(|client| turns.turn(client));
         Lock {
-            name: listing.name.clone(),
-            defined: listing.definition.into(),
-            home: listing.home,
-            clients: listing.clients.iter().map(Client::from).collect(),
+            name: first.name.clone(),
+            defined: first.definition.into(),
+            home: first.home,
+            clients: clients.into_iter().map(Client::from).collect(),
         }
     }
 }

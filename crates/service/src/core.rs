@@ -38,6 +38,7 @@ mod requests;
 mod revoking;
 mod sessions;
 mod state;
+mod turns;
 mod uses;
 mod views;
 
@@ -49,6 +50,7 @@ pub use paging::{Cursor, Page};
 pub use report::{Held, Listing, POINTERS, Status};
 pub use revoking::{Revocation, Revoked};
 pub use sessions::Opening;
+pub use turns::{Turn, Turns};
 pub use uses::{NameUse, Uses};
 
 /// This much that is due is done in one call, so that no client waits for all of it.

@@ -1,6 +1,5 @@
 //! `tokenwood inspect`: everything that the nodes know of one name.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
@@ -8,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 use service::Definition;
-use service::core::{Held, Listing};
+use service::core::{Held, Listing, Turns};
 
 use crate::locks::cluster::{Asking, Trouble};
 use crate::locks::list::{client_at, client_cells, kind};
@@ -37,7 +36,7 @@ pub(crate) struct Found<'a> {
     pointers: BTreeSet<(u32, u32, u32)>,
     /// The holders with their nodes, the longest first,
     holders: Vec<(u32, &'a Held)>,
-    /// and the waiters.
+    /// and the waiters, the next first.
     waiters: Vec<(u32, &'a Held)>,
 }
 
@@ -96,7 +95,8 @@ impl<'a> Found<'a> {
             .iter()
             .flat_map(|(node, listing)| listing.clients.iter().map(move |client| (*node, client)));
         let mut clients: Vec<(u32, &Held)> = clients.collect();
-        clients.sort_by_key(|(node, client)| (Reverse(client.since), *node));
+        let turns = Turns::of(listings.iter().copied());
+        clients.sort_by_key(|(_, client)| turns.turn(client));
         let (holders, waiters) = clients.into_iter().partition(|(_, client)| client.granted.is_some());
         Found { name, home, definition, tokens, pointers, holders, waiters }
     }

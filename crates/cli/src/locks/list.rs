@@ -1,6 +1,6 @@
 //! `tokenwood locks` and `tokenwood status`: holders and waiters, and the state of the nodes.
 
-use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, stdout};
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
-use service::core::{Held, Listing};
+use service::core::{Held, Listing, Turns};
 use service::protocol::PeerStatus;
 use service::{Definition, Want};
 use tokenwood::label::Label;
@@ -123,13 +123,17 @@ impl ListArguments {
     }
 }
 
-/// A row for each client: holders of a name before its waiters, and the first to come first.
+/// A row for each client: holders of a name before its waiters, and these in the order of their turns.
 fn rows(answers: &Answers<Vec<Listing>>) -> Vec<Vec<String>> {
     let clients = listings(&answers.nodes)
         .flat_map(|(id, listing)| listing.clients.iter().map(move |client| (id, listing, client)));
     let mut clients: Vec<(u32, &Listing, &Held)> = clients.collect();
-    clients
-        .sort_by_key(|(_, listing, client)| (&listing.name, client.granted.is_none(), Reverse(client.since)));
+    let mut names: BTreeMap<&str, Vec<(u32, &Listing)>> = BTreeMap::new();
+    listings(&answers.nodes)
+        .for_each(|(id, listing)| names.entry(&listing.name).or_default().push((id, listing)));
+    let turns: BTreeMap<&str, Turns> =
+        names.into_iter().map(|(name, listings)| (name, Turns::of(listings))).collect();
+    clients.sort_by_key(|(_, listing, client)| (&listing.name, turns[&*listing.name].turn(client)));
     clients.into_iter().map(|(id, listing, client)| row(id, listing, client)).collect()
 }
 
