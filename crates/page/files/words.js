@@ -12,21 +12,22 @@ export function time(ms) {
   if (ms === null || ms === undefined || Number.isNaN(ms)) return "–";
   const tidy = (value) => (value < 9.95 ? value.toFixed(1) : Math.round(value).toString());
   if (ms < 0.0005) return "0 s";
-  if (ms < 1) return `${Math.round(ms * 1000)} µs`;
+  if (ms < 0.9995) return `${Math.round(ms * 1000)} µs`;
   if (ms < 99.5) return `${tidy(ms)} ms`;
   if (ms < 59_500) return `${tidy(ms / 1000)} s`;
-  const minutes = Math.floor(ms / 60_000 + 1e-9);
-  if (minutes < 10) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`;
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 10) return `${minutes} min ${seconds % 60} s`;
   if (minutes < 60) return `${minutes} min`;
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }
 
 /** How long something has lasted: never finer than a tenth of a second. */
-export const lasted = (ms) => time(Math.max(0, Math.round(ms / 100) * 100));
+export const lasted = (ms) => time(ms < 1000 ? Math.max(0, Math.round(ms / 100) * 100) : ms);
 
-/** A length of time that was chosen: "3 s", not "3.0 s". */
-export const chosen = (ms) => time(ms).replace(".0 ", " ");
+/** A length of time that was chosen: "3 s" and "2 min", not "3.0 s" and "2 min 0 s". */
+export const chosen = (ms) => time(ms).replace(".0 ", " ").replace(/ 0 (s|min)$/, "");
 
 /** A figure with three digits at most. */
 export function figure(value) {
