@@ -23,6 +23,7 @@ pub(crate) fn test() -> Result<()> {
             "--test",
             "--test-concurrency=1",
             "live.mjs",
+            "watching.mjs",
             "player.mjs",
             "sharing.mjs",
             "gallery.mjs",

@@ -51,7 +51,7 @@ if (can.cluster) {
   keys.key("E", "see all events", () => router.go(router.address("events")));
 }
 keys.key("J", "next row", () => router.current()?.step?.(1) ?? false);
-keys.key("K", "last row", () => router.current()?.step?.(-1) ?? false);
+keys.key("K", "previous row", () => router.current()?.step?.(-1) ?? false);
 keys.key("?", "show this", keys.help);
 keys.start();
 
@@ -65,7 +65,10 @@ live.addEventListener("change", ({ detail }) => {
   drawBar();
   bar.update();
   const needs = live.problem?.status === 401;
-  if (needs && !asks) main.replaceChildren((form = tokenForm()));
+  if (needs && !asks) {
+    main.replaceChildren((form = tokenForm()));
+    form.querySelector("input").focus();
+  }
   if (needs || (asks && !live.heard)) form.tell(live.problem);
   else if (asks && !needs && live.heard) {
     router.open();

@@ -41,8 +41,10 @@ function drawTheme() {
   themeButton.title = `Use ${to} colours`;
 }
 
+/** Enter: to the names that match, or to the first of them. */
 function find() {
-  if (!current()?.search) go(address("live", { q: field.value }));
+  if (current()?.search) current().step(0);
+  else go(address("live", { q: field.value }));
 }
 
 export function focusSearch() {

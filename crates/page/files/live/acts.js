@@ -2,7 +2,7 @@
 // reader may; a page that is embedded elsewhere offers none.
 
 import { Problem, ask, lockPath } from "../ask.js";
-import { announce, fill, h, say } from "../dom.js";
+import { announce, fill, h } from "../dom.js";
 import { dialog } from "../frame.js";
 import { KINDS, fence, lasted, quoted, who } from "../words.js";
 import { live } from "./model.js";
@@ -25,13 +25,21 @@ async function act(button, told, name, call, done) {
   button.disabled = false;
 }
 
+/** The form of an act: what it is about, the same for a shell, what the node says to it. Enter in a field does what the button does. */
+function sheet(title, content, { shell, told, button }, submit) {
+  const send = (event) => (event.preventDefault(), submit(close));
+  const { box, close } = dialog(title, h("form", { onsubmit: send }, content, h("p", { class: "quiet" }, "The same from a shell:"), shell, told, h("div", { class: "buttons" }, h("button", { type: "button", class: "button", onclick: () => close() }, "Close"), button)));
+  // What stands there is typed over.
+  box.querySelector("[autofocus]").select();
+}
+
 const fields = (...rows) => h("div", { class: "fields" }, rows.map(([id, words, input]) => [h("label", { for: id }, words), input]));
 
 /** Revokes a grant: names holder, node, slot and fence, and what follows. */
 export function force(name, client) {
   const { name: label, at } = who(client.label);
   const now = h("input", { type: "radio", name: "when", value: "now", onchange: choose });
-  const safe = h("input", { type: "radio", name: "when", value: "safe", checked: true, onchange: choose });
+  const safe = h("input", { type: "radio", name: "when", value: "safe", checked: true, autofocus: true, onchange: choose });
   const typed = h("input", { id: "typed", autocomplete: "off", spellcheck: "false", oninput: choose });
   const confirm = h("div", { class: "fields", hidden: true }, h("label", { for: "typed" }, `Type ${name} to confirm`), typed);
   const told = h("div", { role: "alert" });
@@ -43,19 +51,15 @@ export function force(name, client) {
     button.disabled = now.checked && typed.value !== name;
     fill(shell, command(text()));
   }
-  const { close } = dialog(
-    `Force release of ${name}, slot ${client.slot}`,
+  const content = [
     h("p", {}, "Held by ", h("strong", {}, label), at ? `, ${at},` : "", ` at node ${client.node} for ${lasted(client.since_ms)}, fence `, h("code", {}, `${fence(client.fence)}`), ". The holder is told at once. The next waiter is granted the slot when the holder releases it, or when its promise has certainly run out", client.left_ms === null ? "." : `, after about ${lasted(client.left_ms)} at the latest.`),
-    h("fieldset", { class: "choice" }, h("legend", { class: "hidden-text" }, "When the slot is free"), h("label", {}, safe, h("span", {}, "when the holder has let go ", h("span", { class: "quiet" }, "(safe)"))), h("label", {}, now, h("span", {}, "now ", h("span", { class: "red" }, "(breaks exclusion: two clients may hold the slot)")))),
+    // A choice alone revokes nothing: Enter that opened this, and is held, must not.
+    h("fieldset", { class: "choice", onkeydown: (event) => event.key === "Enter" && event.preventDefault() }, h("legend", { class: "hidden-text" }, "When the slot is free"), h("label", {}, safe, h("span", {}, "when the holder has let go ", h("span", { class: "quiet" }, "(safe)"))), h("label", {}, now, h("span", {}, "now ", h("span", { class: "red" }, "(breaks exclusion: two clients may hold the slot)")))),
     confirm,
-    h("p", { class: "quiet" }, "The same from a shell:"),
-    shell,
-    told,
-    h("div", { class: "buttons" }, h("button", { class: "button", onclick: () => close() }, "Close"), button),
-  );
+  ];
   choose();
   const body = () => `{"slot":${client.slot},"fence":${client.fence},"at_once":${now.checked},"node":${client.node}}`;
-  button.addEventListener("click", () => act(button, told, name, () => ask(lockPath(name, "force"), { method: "POST", body: body() }), (answer) => {
+  sheet(`Force release of ${name}, slot ${client.slot}`, content, { shell, told, button }, () => button.hidden || act(button, told, name, () => ask(lockPath(name, "force"), { method: "POST", body: body() }), (answer) => {
     const left = answer.revoked[0]?.free_in_ms ?? 0;
     announce(`Revoked slot ${client.slot} of ${name}`);
     fill(told, h("p", { class: "well" }, answer.revoked.length ? `Revoked. The slot is free ${left ? `within ${lasted(left)}` : "now"}.` : "The grant was gone already."));
@@ -65,31 +69,26 @@ export function force(name, client) {
 
 /** Changes the number of slots. */
 export function resize(name, slots, defined) {
-  const number = h("input", { id: "slots", type: "number", min: 1, max: 1_000_000, value: slots, required: true });
+  const number = h("input", { id: "slots", type: "number", min: 1, max: 1_000_000, value: slots, required: true, autofocus: true });
   const told = h("div", { role: "alert" });
   const button = h("button", { class: "button main" }, defined ? "Resize" : "Define");
   const text = () => (defined ? `tokenwood resize ${quoted(name)} ${number.value}` : `tokenwood define ${quoted(name)} --slots ${number.value}`);
   const shell = h("div", {}, command(text()));
   number.addEventListener("input", () => fill(shell, command(text())));
-  const { close } = dialog(
-    defined ? `Resize ${name}` : `Define ${name}`,
+  const content = [
     h("p", {}, "Fewer slots: clients that hold keep theirs, and slots go as they are released. More slots: waiters are granted them at once."),
     fields(["slots", "Slots", number]),
-    h("p", { class: "quiet" }, "The same from a shell:"),
-    shell,
-    told,
-    h("div", { class: "buttons" }, h("button", { class: "button", onclick: () => close() }, "Close"), button),
-  );
-  button.addEventListener("click", () => number.reportValidity() && act(button, told, name, () => put(name, "semaphore", number.value), () => (announce(`${name} has ${number.value} slots`), close())));
+  ];
+  sheet(defined ? `Resize ${name}` : `Define ${name}`, content, { shell, told, button }, (close) => act(button, told, name, () => put(name, "semaphore", number.value), () => (announce(`${name} has ${number.value} slots`), close())));
 }
 
 const put = (name, kind, slots) => ask(`/v1/definitions/${encodeURIComponent(name)}`, { method: "PUT", body: JSON.stringify(kind === "semaphore" || kind === "mutex" ? { kind, slots: kind === "mutex" ? 1 : Number(slots) } : { kind }) });
 
 /** Defines what a name stands for. */
 export function define(given = "") {
-  const name = h("input", { id: "define-name", value: given, required: true, maxlength: 255, autocomplete: "off", spellcheck: "false" });
+  const name = h("input", { id: "define-name", value: given, required: true, autofocus: true, maxlength: 255, autocomplete: "off", spellcheck: "false" });
   const kind = h("select", { id: "define-kind" }, Object.entries(KINDS).map(([value, words]) => h("option", { value }, words)));
-  const slots = h("input", { id: "define-slots", type: "number", min: 1, max: 1_000_000, value: 2 });
+  const slots = h("input", { id: "define-slots", type: "number", min: 1, max: 1_000_000, value: 2, required: true });
   const told = h("div", { role: "alert" });
   const button = h("button", { class: "button main" }, "Define");
   const size = () => (kind.value === "mutex" ? "--slots 1" : kind.value === "semaphore" ? `--slots ${slots.value}` : `--${kind.value}`);
@@ -97,11 +96,12 @@ export function define(given = "") {
   const shell = h("div", {});
   const row = h("div", { class: "fields" }, h("label", { for: "define-slots" }, "Slots"), slots);
   const change = () => {
-    row.hidden = kind.value !== "semaphore";
+    // A field that is not shown must not hold back the form.
+    row.hidden = slots.disabled = kind.value !== "semaphore";
     fill(shell, command(text()));
   };
   for (const input of [name, kind, slots]) input.addEventListener("input", change);
-  const { close } = dialog("Define a name", h("p", {}, "All clients get what is defined; requests for something else are refused. A name needs no definition to be used."), fields(["define-name", "Name", name], ["define-kind", "Kind", kind]), row, h("p", { class: "quiet" }, "The same from a shell:"), shell, told, h("div", { class: "buttons" }, h("button", { class: "button", onclick: () => close() }, "Close"), button));
   change();
-  button.addEventListener("click", () => name.reportValidity() && slots.reportValidity() && act(button, told, name.value, () => put(name.value, kind.value, slots.value), () => (announce(`${name.value} is defined`), say(told, ""), close())));
+  const content = [h("p", {}, "All clients get what is defined; requests for something else are refused. A name needs no definition to be used."), fields(["define-name", "Name", name], ["define-kind", "Kind", kind]), row];
+  sheet("Define a name", content, { shell, told, button }, (close) => act(button, told, name.value, () => put(name.value, kind.value, slots.value), () => (announce(`${name.value} is defined`), close())));
 }

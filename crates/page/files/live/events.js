@@ -31,8 +31,15 @@ export class Events {
 
   #shown() {
     if (this.name === null && this.node === null) return live.events;
-    // What was missed may have been of this name and of this node.
-    return live.events.filter((event) => !(event.event in WORDS) || ((this.name ?? event.name) === event.name && (this.node ?? event.node) === event.node));
+    // What was missed may have been of this name, and of this node if it is not known to be of another one.
+    const fits = (wanted, is, gap) => wanted === null || wanted === is || (gap && is === undefined);
+    return live.events.filter((event) => fits(this.name, event.name, !(event.event in WORDS)) && fits(this.node, event.node, !(event.event in WORDS)));
+  }
+
+  /** What is missing here, in words. */
+  #lost() {
+    const silent = [...live.silent].filter((node) => (this.node ?? node) === node).sort((a, b) => a - b);
+    return [live.missed && `${count(live.missed)} missed`, silent.length ? `those of node ${silent.join(", ")} are missing` : live.gaps && !live.missed && "some missed"].filter(Boolean).join("; ");
   }
 
   update() {
@@ -42,9 +49,10 @@ export class Events {
     const held = live.heldAt !== null;
     say(this.hold.firstChild, held ? "Go on" : "Hold still");
     this.hold.setAttribute("aria-pressed", held);
+    const lost = this.#lost();
     const waiting = live.waiting.length + live.waitingMore;
-    say(this.missed, held ? `held still; ${many(waiting, "event")} waiting` : live.missed ? `${count(live.missed)} missed` : "nothing missed");
-    this.missed.classList.toggle("amber", held || live.missed > 0);
+    say(this.missed, held ? `held still; ${many(waiting, "event")} waiting` : lost || "nothing missed");
+    this.missed.classList.toggle("amber", held || Boolean(lost));
     const minute = events.filter((event) => live.now() - event.at < 60_000).length;
     const more = Math.max(0, minute - shown.length);
     say(this.rest, events.length === 0 ? "Nothing happened since the page looks." : this.whole ? `${many(events.length, "event")} since the page looks; it keeps the last 2,000.` : more ? `${count(more)} more in the last minute` : "All events");

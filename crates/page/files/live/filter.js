@@ -1,6 +1,6 @@
 // Which names are shown, and in which order.
 
-import { age } from "./model.js";
+import { age, oldest } from "./model.js";
 
 export const SORTS = {
   waiting: "most waiting",
@@ -38,12 +38,12 @@ export function matches(entry, { q, kind, waits, node }) {
 
 const byName = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 const sum = (bins) => (bins ? [...bins.values()].reduce((all, one) => all + one, 0) : 0);
-const oldest = (entry, clients) => clients.reduce((most, client) => Math.max(most, age(entry, client)), -1);
+const longest = (entry, clients) => (clients.length ? age(entry, oldest(clients)) : -1);
 
 const KEYS = {
   waiting: (entry) => entry.waiters.length,
-  longest: (entry) => oldest(entry, entry.waiters),
-  held: (entry) => oldest(entry, entry.holders),
+  longest: (entry) => longest(entry, entry.waiters),
+  held: (entry) => longest(entry, entry.holders),
   grants: (entry) => sum(entry.bins),
 };
 

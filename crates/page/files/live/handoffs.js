@@ -10,27 +10,41 @@ export const SPANS = { "10s": ["10 s", 10_000], "30s": ["30 s", 30_000], "5min":
 const MOST_LANES = 8;
 const MOST_BARS = 60;
 const MOST_ROWS = 200;
+/** What is listed may be older than the event of a grant by this much. */
+const MISSED_AFTER = 1500;
+const LONGEST = 3_600_000;
 
-/** Which grants there were: those that events told of, and those that are held now. A grant is its slot and its fence. */
-export function grants(events, clients, asked) {
-  const all = new Map();
-  const key = (it) => `${it.slot}/${it.fence}/${it.node}`;
-  for (const event of events) {
-    if (event.slot === null || event.slot === undefined) continue;
-    const known = all.get(key(event));
-    if (event.event === "granted") all.set(key(event), { ...event, from: event.at, to: null });
-    else if (event.event === "released" || event.event === "lost" || event.event === "taken-away") {
-      if (known) Object.assign(known, { to: event.at, lost: event.event !== "released" });
+const ENDS = ["released", "lost", "taken-away"];
+
+/** Which grants there were: those that events told of, and those that were listed. A grant is its slot and its fence. */
+export class Grants {
+  #all = new Map();
+  #last = 0;
+
+  /** All grants since the page looks, after these events and what was listed at `asked`. */
+  update(events, clients, asked) {
+    const key = (it) => `${it.slot}/${it.fence}/${it.node}`;
+    for (const event of events.filter((it) => it.number > this.#last)) {
+      this.#last = event.number;
+      if (event.event === "granted") this.#all.set(key(event), { ...event, from: event.at, to: null });
+      else if (ENDS.includes(event.event)) this.#end(key(event), event);
     }
+    const held = new Set(clients.filter((client) => client.state === "holds").map(key));
+    for (const client of clients) if (held.has(key(client)) && !this.#all.has(key(client))) this.#all.set(key(client), { ...client, from: asked - client.since_ms, to: null });
+    for (const [name, grant] of this.#all) {
+      if (held.has(name)) grant.seen = asked;
+      // No event told of its end, and the node does not list it: it was held at least until it was listed last.
+      else if (grant.to === null && asked - (grant.seen ?? grant.from) > MISSED_AFTER) grant.to = grant.seen ?? grant.from;
+      if (grant.to !== null && asked - grant.to > LONGEST) this.#all.delete(name);
+    }
+    return [...this.#all.values()].sort((a, b) => a.from - b.from);
   }
-  for (const client of clients) {
-    if (client.state !== "holds") continue;
-    const known = all.get(key(client));
-    if (known) known.holds = true;
-    else all.set(key(client), { ...client, from: asked - client.since_ms, to: null, holds: true });
+
+  /** A grant from before the page has no event of its own: its beginning was listed, here or by the model. */
+  #end(name, event) {
+    const known = this.#all.get(name) ?? (event.from && { ...event });
+    if (known) this.#all.set(name, Object.assign(known, { to: event.at, lost: event.event !== "released" }));
   }
-  // What has no end and is not held any more ended between two looks.
-  return [...all.values()].filter((it) => it.to !== null || it.holds || asked - it.from < 1500).sort((a, b) => a.from - b.from);
 }
 
 /** Lanes: the slots of a semaphore; for others, so many that no two grants in one overlap. */
@@ -53,6 +67,7 @@ function lanes(kind, held) {
 export class HandOffs {
   /** How many waited, each time that was asked. */
   #samples = [];
+  #grants = new Grants();
 
   constructor(span) {
     this.span = span in SPANS ? span : "30s";
@@ -95,7 +110,7 @@ export class HandOffs {
 
   update(events, lock, asked, now) {
     const [, span] = SPANS[this.span];
-    const held = grants(events, lock.clients, asked);
+    const held = this.#grants.update(events, lock.clients, asked);
     const seen = held.filter((grant) => (grant.to ?? now) > now - span);
     const all = lanes(lock.kind, seen);
     const slotted = lock.kind === "mutex" || lock.kind === "semaphore";

@@ -31,8 +31,10 @@ class Live extends EventTarget {
   definitions = new Map();
   events = [];
   rates = new Rates();
-  /** Events that this page did not get, as far as it knows. */
+  /** Events that this page did not get, as far as it knows; whether there are more, of unknown number; nodes that are silent. */
   missed = 0;
+  gaps = false;
+  silent = new Set();
   /** When the page began to look. */
   began = Date.now();
   heard = 0;
@@ -46,6 +48,8 @@ class Live extends EventTarget {
   #sequence = 0;
   #resumed = 0;
   #dirty = new Set();
+  /** How names that are not listed yet were used. */
+  #fresh = new Map();
   #wanted = [];
   #flags = new Set();
   #timer = 0;
@@ -201,6 +205,7 @@ class Live extends EventTarget {
       if (entry.defined || recent) this.#put({ ...entry, clients: [] }, begun);
       else this.names.delete(name);
     }
+    for (const [name, { used }] of this.#fresh) if (begun - used > BINS * BIN) this.#fresh.delete(name);
     this.listed = true;
     this.#tell("names");
   }
@@ -219,13 +224,15 @@ class Live extends EventTarget {
   #put(lock, at) {
     let entry = this.names.get(lock.name);
     if (!entry) {
-      entry = { name: lock.name, defined: false, bins: null, heat: 0, used: 0, last: new Map(), since: Date.now() };
+      entry = Object.assign(this.#use(lock.name), { name: lock.name, defined: false, since: Date.now() });
       this.names.set(lock.name, entry);
+      this.#fresh.delete(lock.name);
     }
     const { kind, slots, home, clients } = lock;
     Object.assign(entry, { kind, slots, home: home ?? entry.home ?? null, clients, at });
     entry.holders = clients.filter((client) => client.state === "holds");
-    entry.waiters = clients.filter((client) => client.state === "waits").sort((a, b) => b.since_ms - a.since_ms);
+    // The node lists those that wait by their turns.
+    entry.waiters = clients.filter((client) => client.state === "waits");
     entry.version = (entry.version ?? 0) + 1;
     for (const holder of entry.holders) if (holder.slot !== null && !entry.last.has(holder.slot)) entry.last.set(holder.slot, holder.node);
   }
@@ -298,10 +305,15 @@ class Live extends EventTarget {
   }
 
   #note({ event, facts, held }, at) {
-    if (event === "watching") return;
+    if (event === "watching") return this.silent.clear();
     if (event === "missed") this.missed += facts.events;
+    if (["gap", "resumed", "node-silent", "node-watched"].includes(event)) this.gaps = true;
+    // One silence, one line: the node that asks it says so each time that it tries in vain.
+    if (event === "node-silent" && this.silent.has(facts.node)) return;
+    if (event === "node-silent") this.silent.add(facts.node);
+    if (event === "node-watched") this.silent.delete(facts.node);
     this.#sequence += 1;
-    this.events.push({ event, at, number: this.#sequence, held, ...facts });
+    this.events.push({ event, at, number: this.#sequence, held, from: this.#heldFrom(facts), ...facts });
     if (this.events.length > MOST_EVENTS) this.events.splice(0, this.events.length - MOST_EVENTS);
     if (ABOUT_NAMES.has(event)) this.#follow(event, facts, at);
     // What was missed may have changed any name.
@@ -309,10 +321,23 @@ class Live extends EventTarget {
     this.#tell("events");
   }
 
+  /** Since when a grant is held that is listed, and may be from before the page. */
+  #heldFrom({ name, node, slot, fence }) {
+    const entry = this.names.get(name);
+    const holder = entry?.holders.find((it) => it.node === node && it.slot === slot && it.fence === fence);
+    return holder && entry.at - holder.since_ms;
+  }
+
+  /** How a name was used since the page looks: its entry, or what becomes that when it is listed. */
+  #use(name) {
+    let use = this.names.get(name) ?? this.#fresh.get(name);
+    if (!use) this.#fresh.set(name, (use = { bins: null, heat: 0, used: 0, last: new Map() }));
+    return use;
+  }
+
   #follow(event, facts, at) {
     this.#dirty.add(facts.name);
-    const entry = this.names.get(facts.name);
-    if (!entry) return;
+    const entry = this.#use(facts.name);
     entry.heat = entry.heat * Math.exp((entry.used - at) / 1000) + 1;
     entry.used = at;
     if (event !== "granted") return;
@@ -333,5 +358,11 @@ export const live = new Live();
 /** For how long a client has held or waited, at the time of the picture. */
 export const age = (entry, client) => client.since_ms + Math.max(0, live.now() - entry.at);
 
+/** The client of these that has held or waited longest. */
+export const oldest = (clients) => clients.reduce((most, client) => (client.since_ms > (most?.since_ms ?? -1) ? client : most), null);
+
 /** For how long the longest waiter has waited. */
-export const longest = (entry) => (entry.waiters.length ? age(entry, entry.waiters[0]) : null);
+export const longest = (entry) => (entry.waiters.length ? age(entry, oldest(entry.waiters)) : null);
+
+/** Whether the page has looked for as long as it counts grants. */
+export const countsInFull = () => live.now() - live.began >= BINS * BIN;

@@ -9,7 +9,7 @@ import { KINDS, count, fence, lasted, many, quoted, who } from "../words.js";
 import { force, resize } from "./acts.js";
 import { Graph } from "./graph.js";
 import { HandOffs } from "./handoffs.js";
-import { live } from "./model.js";
+import { live, oldest } from "./model.js";
 import { command, sentence } from "./states.js";
 import { looks } from "./tables.js";
 
@@ -98,7 +98,7 @@ class NameView {
 
   #force() {
     const held = this.#lock?.clients.filter((client) => client.state === "holds") ?? [];
-    if (held.length) force(this.name, held.reduce((oldest, client) => (client.since_ms > oldest.since_ms ? client : oldest)));
+    if (held.length) force(this.name, oldest(held));
   }
 
   update(flags) {
@@ -122,7 +122,7 @@ class NameView {
     const slots = lock.kind === "semaphore" ? ` of ${many(lock.slots, "slot")}` : "";
     const silent = lock.no_answer.length ? `; node ${lock.no_answer.join(", ")} gave no answer, its clients are missing` : "";
     say(this.inside.note, `${holders.length ? `${count(holders.length)}${slots}` : "free"}${silent}`);
-    say(this.queue.note, waiters.length ? `${count(waiters.length)} ${waiters.length === 1 ? "waits" : "wait"}, the longest for ${lasted(aged(waiters[0]))}` : "none waits");
+    say(this.queue.note, waiters.length ? `${count(waiters.length)} ${waiters.length === 1 ? "waits" : "wait"}, the longest for ${lasted(aged(oldest(waiters)))}` : "none waits");
     rows(this.inside, holders, (client) => this.#holder(client, lock), (row, client) => say(row.age, lasted(aged(client))));
     rows(this.queue, waiters, (client, at) => waiter(client, at, lock), (row, client, at) => {
       say(row.age, lasted(aged(client)));

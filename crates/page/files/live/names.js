@@ -8,7 +8,7 @@ import { address, go, replace } from "../router.js";
 import { about, count, lasted, many } from "../words.js";
 import { define } from "./acts.js";
 import { SORTS, select, tally, toQuery } from "./filter.js";
-import { BIN, BINS, live, longest } from "./model.js";
+import { BIN, BINS, countsInFull, live, longest } from "./model.js";
 import { empty, loading } from "./states.js";
 import { tabled } from "./tables.js";
 
@@ -71,7 +71,7 @@ export class Names {
 
   #head() {
     const cell = (kind, text) => h("div", { class: kind, role: "columnheader" }, text);
-    return h("div", { class: "head", role: "rowgroup" }, h("div", { class: "row", role: "row" }, cell("name", "name"), cell("holders", "held by node"), cell("queue", "queue, first come first"), cell("longest", "longest wait"), cell("grants", "grants, last 10 min")));
+    return h("div", { class: "head", role: "rowgroup" }, h("div", { class: "row", role: "row" }, cell("name", "name"), cell("holders", "held by node"), cell("queue", "queue, next first"), cell("longest", "longest wait"), (this.counts = cell("grants", ""))));
   }
 
   /** A choice of the reader replaces the address. */
@@ -87,7 +87,7 @@ export class Names {
     if (row && !event.target.closest("a") && !getSelection()?.toString()) go(nameAddress(row.dataset.name));
   }
 
-  /** The next or the last row, by the keys J and K. */
+  /** The next or the previous row, by the keys J and K. */
   step(by) {
     const at = this.#order.findIndex((entry) => entry.name === this.#cursor);
     const to = this.#order[Math.max(0, Math.min(this.#order.length - 1, at < 0 ? 0 : at + by))];
@@ -127,6 +127,7 @@ export class Names {
   }
 
   #toolbar() {
+    say(this.counts, countsInFull() ? "grants, last 10 min" : "grants since the page looks");
     const counts = tally(live.names, this.fixed);
     const { all } = counts;
     const plain = !this.filter.q && !this.filter.kind && !this.filter.waits;

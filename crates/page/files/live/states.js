@@ -8,7 +8,7 @@ import { live } from "./model.js";
 
 /** A command for the shell, to copy. */
 export function command(text) {
-  const button = h("button", { class: "copy", "aria-label": `Copy: ${text}`, onclick: copy }, icon("copy", 14), h("span", {}, "Copy"));
+  const button = h("button", { type: "button", class: "copy", "aria-label": `Copy: ${text}`, onclick: copy }, icon("copy", 14), h("span", {}, "Copy"));
   async function copy() {
     try {
       await navigator.clipboard.writeText(text);
@@ -66,7 +66,7 @@ export function trouble() {
       if (element.hidden) return;
       if (live.old || problem?.silent) {
         say(text, live.heard ? `As it was ${lasted(Date.now() - live.heard)} ago.` : "No answer yet.");
-        say(more, "This node is silent; the page goes on asking. Grants go on without the page.");
+        say(more, "This node is silent; the page goes on asking. Grants may go on without the page.");
       } else {
         say(text, problem.status === 403 ? "Not all is shown." : `${problem.title || "The node refuses"}.`);
         say(more, [sentence(problem.message), problem.hint && sentence(problem.hint)].filter(Boolean).join(" "));

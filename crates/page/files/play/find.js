@@ -7,7 +7,7 @@ import { count, many } from "../words.js";
 
 /** What may happen on the way, and how often if the reader says nothing. */
 const MAY = [["requests", "requests of each node", 1], ["losses", "messages lost", 0], ["duplicates", "messages doubled", 0], ["crashes", "crashes", 0]];
-const COUNTED = { waiting: "so many clients wait", inside: "so many clients are inside", queue: "a queue is so long" };
+const COUNTED = { waiting: "at least … clients wait", inside: "at least … clients are inside", queue: "a queue has at least … requests" };
 
 /** All goals: [where they stand, words, goal]. */
 function goals({ notes = [], properties = [], tokens } = {}) {

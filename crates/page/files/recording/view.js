@@ -77,7 +77,7 @@ export function show(root, text, name) {
   const line = new Line(data);
   const isPlaced = restore(line);
   const button = (words, call) => h("button", { class: "button", onclick: call }, words);
-  const names = h("select", { id: "rec-name", onchange: () => ((line.name = names.value), line.choose()) }, h("option", { value: "" }, data.names.length ? `all ${many(data.names.length, "name")}` : "no names"), data.names.map((it) => h("option", { value: it, selected: it === line.name }, it)));
+  const names = h("select", { id: "rec-name", onchange: () => ((line.name = names.value), line.choose()) }, h("option", { value: "" }, data.names.length ? `${data.names.length > 1 ? "all " : ""}${many(data.names.length, "name")}` : "no names"), data.names.map((it) => h("option", { value: it, selected: it === line.name }, it)));
   const zoom = (words, sign, by) => h("button", { "aria-label": words, title: words, onclick: () => line.zoom(by) }, sign);
   const facts = [header.began_unix_seconds && `began at ${clock(header.began_unix_seconds * 1000)}`, seconds(data.last), many(data.nodes.length, "node"), many(data.views.length, "view"), many(data.events.length, "event"), (header.names || header.prefixes) && "some names only", !data.grants.length && !data.waits.length && "nothing is held or waited for"].filter(Boolean);
   const unlisted = data.unlisted.length && `What was held before is not known${data.unlisted.length < data.nodes.length ? ` of node ${data.unlisted.join(", ")}` : ""}.`;
@@ -110,7 +110,7 @@ export function show(root, text, name) {
     Home: ["first event", () => line.go(0)],
     End: ["last event", () => line.go(line.events.length - 1)],
     "Shift ArrowRight": ["next grant", () => line.find(1, "granted")],
-    "Shift ArrowLeft": ["last grant", () => line.find(-1, "granted")],
+    "Shift ArrowLeft": ["previous grant", () => line.find(-1, "granted")],
     F: ["next finding", nextFinding],
     "]": ["zoom in", () => line.zoom(1)],
     "[": ["zoom out", () => line.zoom(-1)],
