@@ -16,14 +16,16 @@ const LONGEST = 3_600_000;
 
 const ENDS = ["released", "lost", "taken-away"];
 
-/** Which grants there were: those that events told of, and those that were listed. A grant is its slot and its fence. */
+/** A grant is that of a request: readers at one node have the same slot and the same fence. */
+const key = (it) => [it.node, it.session, it.request, it.slot, it.fence].join("/");
+
+/** Which grants there were: those that events told of, and those that were listed. */
 export class Grants {
   #all = new Map();
   #last = 0;
 
   /** All grants since the page looks, after these events and what was listed at `asked`. */
   update(events, clients, asked) {
-    const key = (it) => `${it.slot}/${it.fence}/${it.node}`;
     for (const event of events.filter((it) => it.number > this.#last)) {
       this.#last = event.number;
       if (event.event === "granted") this.#all.set(key(event), { ...event, from: event.at, to: null });
@@ -157,8 +159,8 @@ function makeLane(lane, numbered) {
 
 function updateLane(element, grants, now, span, kind) {
   const shown = grants.slice(-MOST_BARS);
-  keyed(element.track, shown, (it) => `${it.slot}/${it.fence}/${it.node}`, (it) => {
-    const text = `${who(it.label).name}, ${fence(it.fence)}`;
+  keyed(element.track, shown, key, (it) => {
+    const text = [who(it.label).name, it.group, fence(it.fence)].filter(Boolean).join(", ");
     const tone = kind === "room" || kind === "rwlock" ? "t2" : colour(it.slot);
     return h("div", { class: `held ${tone}`, title: `node ${it.node}: ${text}` }, h("b", {}, String(it.node)), h("span", {}, text));
   }, (bar, it) => {
@@ -168,6 +170,7 @@ function updateLane(element, grants, now, span, kind) {
     bar.style.width = `${Math.max(0.25, ((to - from) / span) * 100).toFixed(2)}%`;
     bar.classList.toggle("now", it.to === null);
     bar.classList.toggle("lost", Boolean(it.lost));
+    bar.classList.toggle("short", (to - from) / span < 0.07);
     bar.classList.toggle("tiny", (to - from) / span < 0.035);
   });
   const last = shown.at(-1);

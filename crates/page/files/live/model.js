@@ -230,7 +230,8 @@ class Live extends EventTarget {
     }
     const { kind, slots, home, clients } = lock;
     Object.assign(entry, { kind, slots, home: home ?? entry.home ?? null, clients, at });
-    entry.holders = clients.filter((client) => client.state === "holds");
+    // By slot: how long they have held comes from several clocks, and would let neighbours change places.
+    entry.holders = clients.filter((client) => client.state === "holds").sort((a, b) => a.slot - b.slot || a.node - b.node);
     // The node lists those that wait by their turns.
     entry.waiters = clients.filter((client) => client.state === "waits");
     entry.version = (entry.version ?? 0) + 1;
@@ -322,9 +323,9 @@ class Live extends EventTarget {
   }
 
   /** Since when a grant is held that is listed, and may be from before the page. */
-  #heldFrom({ name, node, slot, fence }) {
+  #heldFrom({ name, node, session, request }) {
     const entry = this.names.get(name);
-    const holder = entry?.holders.find((it) => it.node === node && it.slot === slot && it.fence === fence);
+    const holder = entry?.holders.find((it) => it.node === node && it.session === session && it.request === request);
     return holder && entry.at - holder.since_ms;
   }
 

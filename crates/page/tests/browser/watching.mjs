@@ -39,6 +39,15 @@ test("a holder from before the page keeps its bar when it releases", { timeout: 
   await acquire("early", 1);
   await until("the next one is beside it", async () => (await bars()) === 2 && (await bars(".now")) === 1);
 
+  // Two readers at one node have the same slot and the same fence, and two bars.
+  const readers = [stage.hold(0, "read", ["--shared"]), stage.hold(0, "read", ["--shared"])];
+  await until("both read", async () => (await stage.ask("GET", "/v1/locks/read")).clients.length === 2);
+  await open("/ui/name/read");
+  await until("both are drawn", async () => (await bars(".now")) === 2);
+  await stage.kill(readers[0]);
+  await until("one has an end", async () => (await bars()) === 2 && (await bars(".now")) === 1);
+  await stage.kill(readers[1]);
+
   // The same for a release that the overview saw, before this name was looked at.
   const other = await acquire("before");
   await open("/ui/live");
