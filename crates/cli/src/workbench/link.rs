@@ -52,7 +52,7 @@ impl Link {
                  in quotes, because a shell takes & for itself"
             );
         };
-        Ok(player::open(packed).context("the link")?)
+        player::open(packed).context("the link")
     }
 
     fn packed(&self) -> Option<&str> {

@@ -84,7 +84,7 @@ fn linked(link: &Link, arguments: &Arguments) -> Result<Ended> {
 
 /// Replays a trace.
 fn replay_trace(trace: Trace, file: &str, arguments: &Arguments) -> Result<Ended> {
-    let replay = trace.replay().with_context(|| format!("{file}"))?;
+    let replay = trace.replay().with_context(|| file.to_string())?;
     if !replay.confirmed {
         let violated = trace.violated.as_deref().unwrap_or("?");
         return Err(anyhow!("{file}: its steps can be taken, but they do not violate {violated}"));
