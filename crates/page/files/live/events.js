@@ -39,7 +39,7 @@ export class Events {
   /** What is missing here, in words. */
   #lost() {
     const silent = [...live.silent].filter((node) => (this.node ?? node) === node).sort((a, b) => a - b);
-    return [live.missed && `${count(live.missed)} missed`, silent.length ? `those of node ${silent.join(", ")} are missing` : live.gaps && !live.missed && "some missed"].filter(Boolean).join("; ");
+    return [live.missed && `${count(live.missed)} missed`, silent.length ? `without node ${silent.join(", ")}` : live.gaps && !live.missed && "some missed"].filter(Boolean).join("; ");
   }
 
   update() {

@@ -140,7 +140,7 @@ test("a silent node is one line, and its events count as missed", { timeout: LON
   await page.goto(`${stage.door}/ui/events`);
   const head = page.locator(".happens .bar p");
   const lines = page.getByText("Node 2 is silent");
-  await until("the head says it", async () => (await head.innerText()) === "those of node 2 are missing");
+  await until("the head says it", async () => (await head.innerText()) === "without node 2");
   await until("it is told again", () => times >= 3);
   assert.equal(await lines.count(), 1);
   body = event("node-watched", { node: 2 });
