@@ -199,10 +199,9 @@ class Live extends EventTarget {
     for (const [name, defined] of definitions) if (!this.names.has(name)) this.#put({ ...defined, home: null, clients: [] }, begun);
     for (const [name, entry] of this.names) {
       entry.defined = definitions.has(name);
-      // What a node that gives no answer knows is kept as it last said.
-      if (found.has(name) || entry.at > begun || this.noAnswer.length) continue;
+      if (found.has(name) || entry.at > begun) continue;
       const recent = entry.used && Date.now() - entry.used < BINS * BIN;
-      if (entry.defined || recent) this.#put({ ...entry, clients: [] }, begun);
+      if (entry.defined || recent || this.#kept(entry).length) this.#put({ ...entry, clients: [] }, begun);
       else this.names.delete(name);
     }
     for (const [name, { used }] of this.#fresh) if (begun - used > BINS * BIN) this.#fresh.delete(name);
@@ -221,6 +220,11 @@ class Live extends EventTarget {
     return all;
   }
 
+  /** The clients at nodes that give no answer: they are kept as these nodes last said. */
+  #kept({ clients = [] }) {
+    return clients.filter((client) => this.noAnswer.some(({ node }) => node === client.node));
+  }
+
   #put(lock, at) {
     let entry = this.names.get(lock.name);
     if (!entry) {
@@ -228,7 +232,8 @@ class Live extends EventTarget {
       this.names.set(lock.name, entry);
       this.#fresh.delete(lock.name);
     }
-    const { kind, slots, home, clients } = lock;
+    const { kind, slots, home } = lock;
+    const clients = [...lock.clients, ...this.#kept(entry)];
     Object.assign(entry, { kind, slots, home: home ?? entry.home ?? null, clients, at });
     // By slot: how long they have held comes from several clocks, and would let neighbours change places.
     entry.holders = clients.filter((client) => client.state === "holds").sort((a, b) => a.slot - b.slot || a.node - b.node);
@@ -255,7 +260,7 @@ class Live extends EventTarget {
     for (const name of names) {
       const lock = found.get(name);
       if (lock) this.#put(lock, begun);
-      else if (this.names.has(name) && !this.noAnswer.length) this.#put({ ...this.names.get(name), clients: [] }, begun);
+      else if (this.names.has(name)) this.#put({ ...this.names.get(name), clients: [] }, begun);
     }
     this.#tell("names");
   }

@@ -199,3 +199,22 @@ test("forms begin in their first field, and Enter sends them", { timeout: LONG }
   await press("Enter");
   await page.waitForURL("**/ui/name/typed-name");
 });
+
+test("of a node that gives no answer the page keeps what it said, and of the others what they say", { timeout: LONG }, async () => {
+  const [here, there] = [await acquire("half-a"), await acquire("half-b", 2)];
+  await open("/ui/live");
+  for (const name of ["half-a", "half-b"]) await row(name).locator(".disc.in").waitFor();
+  // From now on node 2 gives no answer.
+  const silent = { node: 2, why: "no answer within 2 s" };
+  await page.route(/\/v1\/locks\?nodes=all/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    const locks = answer.locks.map((lock) => ({ ...lock, clients: lock.clients.filter((client) => client.node !== 2) }));
+    await route.fulfill({ json: { ...answer, locks: locks.filter((lock) => lock.clients.length), no_answer: [silent] } });
+  });
+  await release("half-a", here);
+  await until("what node 0 released is free", async () => (await row("half-a").locator(".disc.in").count()) === 0);
+  assert.equal(await row("half-b").locator(".disc.in").count(), 1, "what node 2 said last is kept");
+  await page.unroute(/\/v1\/locks\?nodes=all/);
+  await release("half-b", there, 2);
+  await until("it answers, and that is free as well", async () => (await row("half-b").locator(".disc.in").count()) === 0);
+});
