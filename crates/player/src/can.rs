@@ -1,6 +1,6 @@
 //! All steps that are possible in a state.
 
-use algorithms::info::{Clients, Needs};
+use algorithms::info::{Clients, Needs, Order};
 use algorithms::node::Client;
 use algorithms::schedule::Envelope;
 use algorithms::{Action, Effect, Erased, Groups, Kind, NodeId, Step};
@@ -59,14 +59,20 @@ impl CanKind {
             Action::Restart { .. } => CanKind::Restart,
         }
     }
+}
 
-    fn is_tolerated(self, needs: &Needs) -> bool {
-        match self {
-            CanKind::Lose => needs.tolerates_loss,
-            CanKind::Duplicate => needs.tolerates_duplicates,
-            CanKind::Crash | CanKind::Restart => needs.tolerates_crashes,
-            _ => true,
-        }
+/// Whether the algorithm claims to bear an action, with so many tokens.
+pub(crate) fn is_tolerated(action: Action, needs: &Needs, tokens: u32) -> bool {
+    match action {
+        Action::Lose(_) => needs.tolerates_loss,
+        Action::Duplicate(_) => needs.tolerates_duplicates,
+        Action::Crash { .. } | Action::Restart { .. } => needs.tolerates_crashes,
+        Action::Deliver(envelope) if envelope.overtakes > 0 => match needs.order {
+            Order::Fifo => false,
+            Order::FifoIfSeveral => tokens < 2,
+            Order::Any => true,
+        },
+        _ => true,
     }
 }
 
@@ -140,7 +146,7 @@ fn variants(run: &Run<'_>, action: Action, few: bool) -> Vec<Can> {
         kind,
         node: crate::run::node_of(action),
         message: message.as_ref().map(|taken| taken.id),
-        tolerated: kind.is_tolerated(&info.needs),
+        tolerated: is_tolerated(action, &info.needs, run.world.setting().tokens),
         does,
     };
     let me = crate::run::node_of(action).unwrap_or(0);

@@ -43,6 +43,7 @@ pub use rules::{Change, Rule, RuleRun};
 pub use setting::{Links, Setting};
 pub use share::{Shared, SharedTexts, of_trace, open, open_steps, share, to_trace};
 pub use state::{
-    ClientState, Counts, Flight, NodeIs, NodeState, PointerTo, PropertyVerdict, Queued, State, TieTo, Verdict,
+    Beyond, ClientState, Counts, Flight, NodeIs, NodeState, PointerTo, PropertyVerdict, Queued, State, TieTo,
+    Verdict,
 };
 pub use stories::{Caption, Story, stories};

@@ -40,14 +40,27 @@ pub enum Want {
 pub struct PlayAnswer {
     /// What was played, with nothing left out.
     pub setting: Setting,
-    /// The steps, each with everything that the algorithm picked.
+    /// The steps, each with everything that the algorithm picked; those that fit, if one does not.
     pub steps: Vec<String>,
+    /// Why the run ends before the last step that was sent: that a step is not possible is an answer, too. The same steps
+    /// under another rule are asked for to see how far they go.
+    pub misfit: Option<Refusal>,
     /// The wanted states, in the order of their numbers.
     pub states: Vec<State>,
     /// The first violation of the run, if any: the number of steps that lead to it, and what it is.
     pub violated: Option<Violated>,
     /// The rules of the algorithm.
     pub rules: Vec<Rule>,
+}
+
+impl PlayAnswer {
+    /// The answer about all steps that were sent; a refusal if one of them does not fit.
+    pub fn whole(self) -> Result<PlayAnswer, Refusal> {
+        match self.misfit {
+            Some(refusal) => Err(refusal),
+            None => Ok(self),
+        }
+    }
 }
 
 /// A violation in a run.
@@ -66,10 +79,18 @@ pub fn play(request: &PlayRequest) -> Result<PlayAnswer, Refusal> {
     let game = request.setting.accept()?;
     let wanted = wanted(&request.want, request.steps.len())?;
     let mut played = Played::start(&game, &wanted);
+    let mut misfit = None;
     for step in &request.steps {
-        played.take(step)?;
+        match played.take(step) {
+            Ok(()) => {}
+            Err(refusal) if refusal.kind == RefusalKind::Impossible => {
+                misfit = Some(refusal);
+                break;
+            }
+            Err(refusal) => return Err(refusal),
+        }
     }
-    Ok(played.answer())
+    Ok(PlayAnswer { misfit, ..played.answer() })
 }
 
 /// A run that keeps the wanted states.
@@ -105,6 +126,7 @@ impl<'a> Played<'a> {
         PlayAnswer {
             setting: game.setting.clone(),
             steps: self.steps,
+            misfit: None,
             states: self.states,
             violated: violated.map(|(at, violation)| Violated {
                 at,

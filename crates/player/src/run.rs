@@ -11,9 +11,11 @@ use algorithms::{
 use checker::{LONG_QUEUE, TWO_INSIDE};
 use random::Random;
 
+use crate::can::is_tolerated;
 use crate::limits::{LONGEST_STEP, MOST_STEPS, MOST_UNDER_WAY};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::setting::Game;
+use crate::state::Beyond;
 
 /// A run so far.
 pub(crate) struct Run<'a> {
@@ -38,6 +40,8 @@ pub(crate) struct Run<'a> {
     entered: BTreeMap<(NodeId, ClientId), usize>,
     /// The first violation of the run, with the number of steps that lead to it.
     pub(crate) violated: Option<(usize, Violation)>,
+    /// The first step that the algorithm does not claim to bear: what is violated from there on says nothing against it.
+    pub(crate) beyond: Option<Beyond>,
 }
 
 /// A message under way.
@@ -109,6 +113,7 @@ impl<'a> Run<'a> {
             seen: BTreeSet::new(),
             entered: BTreeMap::new(),
             violated: None,
+            beyond: None,
         }
     }
 
@@ -153,6 +158,10 @@ impl<'a> Run<'a> {
         if self.under_way > MOST_UNDER_WAY {
             let why = format!("more than {MOST_UNDER_WAY} messages are under way");
             return Err(Refusal::at_step(RefusalKind::Bounds, self.at - 1, &step.to_string(), why));
+        }
+        let setting = self.world.setting();
+        if self.beyond.is_none() && !is_tolerated(step.action, &self.world.info().needs, setting.tokens) {
+            self.beyond = Some(Beyond { at: self.at, step: step.to_string() });
         }
         if let (None, Some(violation)) = (&self.violated, &outcome.violation) {
             self.violated = Some((self.at, violation.clone()));

@@ -5,9 +5,15 @@ use algorithms::picture::{Picture, Place, Pointer};
 use algorithms::{Action, ClientId, Effect, Erased, Grant, Groups, Info, NodeId};
 
 use crate::run::{Delivered, Happened};
+use crate::state::Beyond;
 
-/// The sentence of a step that left its node as `after`.
-pub(crate) fn sentence(info: &Info, happened: &Happened, after: Option<&Picture>) -> String {
+/// The sentence of a step that left its node as `after`, in a run that went `beyond` what the algorithm claims to bear.
+pub(crate) fn sentence(
+    info: &Info,
+    happened: &Happened,
+    after: Option<&Picture>,
+    beyond: Option<&Beyond>,
+) -> String {
     let subject = subject(info, happened.step.action, happened.message.as_ref());
     let mut clauses = clauses(info, &happened.outcome.effects);
     let enters = happened.outcome.effects.iter().any(|effect| matches!(effect, Effect::Enter(_)));
@@ -32,6 +38,9 @@ pub(crate) fn sentence(info: &Info, happened: &Happened, after: Option<&Picture>
     }
     if let Some(violation) = &happened.outcome.violation {
         text += &format!(" This violates {violation}.");
+        if let Some(Beyond { at, step }) = beyond {
+            text += &format!(" But step {at}, {step}, is beyond what {} claims to bear.", info.name);
+        }
     }
     text
 }

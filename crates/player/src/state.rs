@@ -43,6 +43,8 @@ pub struct State {
     pub counts: Counts,
     /// The properties, each with its verdict about this state.
     pub properties: Vec<PropertyVerdict>,
+    /// The first step so far that the algorithm does not claim to bear.
+    pub beyond: Option<Beyond>,
     /// What has occurred so far.
     pub seen: Vec<String>,
 }
@@ -182,6 +184,15 @@ pub struct Counts {
     pub inside: u32,
 }
 
+/// A step that the algorithm does not claim to bear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Beyond {
+    /// Its number, from 1.
+    pub at: usize,
+    /// The step.
+    pub step: String,
+}
+
 /// A property in a state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PropertyVerdict {
@@ -234,8 +245,10 @@ pub(crate) fn state(run: &Run<'_>, happened: Option<&Happened>) -> State {
         at: run.at,
         step: happened.map(|it| it.step.to_string()),
         says: happened.map(|it| it.outcome.lines()).unwrap_or_default(),
-        sentence: happened
-            .map_or_else(|| "The run begins.".to_string(), |it| sentence(info, it, acted.as_ref())),
+        sentence: happened.map_or_else(
+            || "The run begins.".to_string(),
+            |it| sentence(info, it, acted.as_ref(), run.beyond.as_ref()),
+        ),
         rule: happened.and_then(|it| rules::that_ran(info.name, it)),
         sent: happened.map(|it| it.sent.clone()).unwrap_or_default(),
         received: happened.and_then(|it| it.message.as_ref()).map(|message| message.id),
@@ -246,6 +259,7 @@ pub(crate) fn state(run: &Run<'_>, happened: Option<&Happened>) -> State {
         more_can,
         counts: Counts::of(run),
         properties: properties(run, happened),
+        beyond: run.beyond.clone(),
         seen,
     }
 }

@@ -22,15 +22,17 @@ pub struct Story {
     pub setting: Setting,
     /// The steps.
     pub steps: Vec<String>,
-    /// What is said before which step.
+    /// Its parts, one after the other: each step is in one of them.
     pub captions: Vec<Caption>,
 }
 
-/// What is said in a run.
+/// A part of a run, and what is said of it. The text is about what happens in the part, and the state at its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Caption {
-    /// How many steps come before it.
-    pub at: usize,
+    /// How many steps come before the part.
+    pub from: usize,
+    /// How many steps lead to its end.
+    pub to: usize,
     /// The text.
     pub text: String,
 }
@@ -82,8 +84,11 @@ fn read(Source(name, title, text, algorithm, transcript): &Source) -> Result<Sto
             let prose = prose.trim();
             match story.captions.last_mut() {
                 _ if !begun => append(&mut story.preface, prose),
-                Some(caption) if caption.at == story.steps.len() => append(&mut caption.text, prose),
-                _ => story.captions.push(Caption { at: story.steps.len(), text: prose.to_string() }),
+                Some(caption) if caption.from == story.steps.len() => append(&mut caption.text, prose),
+                _ => {
+                    let from = story.steps.len();
+                    story.captions.push(Caption { from, to: from, text: prose.to_string() });
+                }
             }
         } else if let Some(system) = line.strip_prefix("system") {
             begun = true;
@@ -91,6 +96,11 @@ fn read(Source(name, title, text, algorithm, transcript): &Source) -> Result<Sto
         } else if let Some(commands) = line.strip_prefix('>') {
             let steps = parse_schedule(commands).map_err(|error| bad(error.to_string()))?;
             story.steps.extend(steps.iter().map(ToString::to_string));
+            let part = story
+                .captions
+                .last_mut()
+                .ok_or_else(|| bad("a step before the first caption".to_string()))?;
+            part.to = story.steps.len();
         }
     }
     Ok(story)

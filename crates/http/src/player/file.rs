@@ -57,7 +57,7 @@ impl FileRequest {
         let name = self.setting.algorithm.clone();
         let request =
             PlayRequest { setting: self.setting, steps: self.steps, want: vec![Want::Range(0, last)] };
-        let played = play(&request)?;
+        let played = play(&request)?.whole()?;
         let mut states = played.states;
         for state in &mut states {
             (state.can, state.more_can) = (Vec::new(), 0);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use algorithms::info::Shows;
 use algorithms::registry;
-use player::{PlayRequest, Verdict, gallery, play};
+use player::{PlayAnswer, PlayRequest, Verdict, gallery, play};
 use simulator::random::{self, RandomJob};
 
 /// A run without an end is shown up to here.
@@ -84,7 +84,8 @@ fn every_exhibit_ends_in_what_it_leads_to() {
         let name = format!("{} {}", exhibit.algorithm, exhibit.defect);
         outlines += serde_json::to_string(&exhibit.outline).unwrap().len();
         let request = PlayRequest { setting: exhibit.setting, steps: exhibit.steps, want: Vec::new() };
-        let answer = play(&request).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
+        let answer =
+            play(&request).and_then(PlayAnswer::whole).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
         // No single run shows that the end is not reachable, or that messages are wasted.
         if exhibit.leads == "end-reachable" || exhibit.leads == "dearer" {
             continue;

@@ -13,6 +13,18 @@ fn refused(setting: &Setting, steps: &[&str]) -> player::Refusal {
     play(&PlayRequest { setting: setting.clone(), steps, want: Vec::new() }).expect_err("a refusal")
 }
 
+/// How far a run fits, and why not further.
+fn misfit(setting: &Setting, steps: &[&str]) -> player::Refusal {
+    let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+    let want = vec![Want::Range(0, steps.len())];
+    let answer = play(&PlayRequest { setting: setting.clone(), steps, want }).expect("an answer");
+    let misfit = answer.misfit.expect("a step that does not fit");
+    assert_eq!(misfit.kind, RefusalKind::Impossible);
+    assert_eq!(misfit.fits, Some(answer.steps.len()));
+    assert_eq!(answer.states.len(), answer.steps.len() + 1, "the states up to there");
+    misfit
+}
+
 #[test]
 fn settings_beyond_the_bounds_are_refused() {
     let usual = Setting::of("forest");
@@ -43,37 +55,25 @@ fn settings_beyond_the_bounds_are_refused() {
 #[test]
 fn a_step_that_does_not_fit_says_up_to_where_the_run_does() {
     let setting = Setting { nodes: Some(3), ..Setting::of("naimi-trehel") };
-    let refusal = refused(&setting, &["req1", "1>0", "exit1", "0>1"]);
-    assert_eq!((refusal.kind, refusal.fits), (RefusalKind::Impossible, Some(2)));
-    assert_eq!(refusal.step.as_deref(), Some("exit1"));
-    for (step, kind) in [
-        ("", RefusalKind::NotAStep),
-        ("dance", RefusalKind::NotAStep),
-        ("req1:77", RefusalKind::NotAStep),
-        ("req99999999999", RefusalKind::NotAStep),
-        ("req3", RefusalKind::Impossible),
-        ("req1:1", RefusalKind::Impossible),
-        ("req1.1", RefusalKind::Impossible),
-        ("req1.4294967295", RefusalKind::Impossible),
-        ("1>0#18446744073709551615", RefusalKind::Impossible),
-        ("0>7", RefusalKind::Impossible),
-        ("7>0", RefusalKind::Impossible),
-        ("lose0>1", RefusalKind::Impossible),
-        ("tmo1:9", RefusalKind::Impossible),
-        ("crash9", RefusalKind::Impossible),
-        ("restart1", RefusalKind::Impossible),
-        ("cancel1", RefusalKind::Impossible),
-    ] {
+    let found = misfit(&setting, &["req1", "1>0", "exit1", "0>1"]);
+    assert_eq!((found.fits, found.step.as_deref()), (Some(2), Some("exit1")));
+    for step in ["", "dance", "req1:77", "req99999999999"] {
         let refusal = refused(&setting, &["req1", step]);
-        assert_eq!((refusal.kind, refusal.fits), (kind, Some(1)), "{step}");
+        assert_eq!((refusal.kind, refusal.fits), (RefusalKind::NotAStep, Some(1)), "{step}");
+    }
+    let impossible =
+        ["req3", "req1:1", "req1.1", "req1.4294967295", "1>0#18446744073709551615", "0>7", "7>0"]
+            .into_iter()
+            .chain(["lose0>1", "tmo1:9", "crash9", "restart1", "cancel1"]);
+    for step in impossible {
+        assert_eq!(misfit(&setting, &["req1", step]).fits, Some(1), "{step}");
     }
     let long = "1".repeat(limits::LONGEST_STEP + 1);
     let refusal = refused(&setting, &[&long]);
     assert_eq!((refusal.kind, refusal.fits), (RefusalKind::Bounds, Some(0)));
     assert!(refusal.message.len() < 200);
     let fifo = Setting { links: Some(player::Links::Fifo), ..setting };
-    let refusal = refused(&fifo, &["req1", "req2", "1>0", "2>0", "0>1#1"]);
-    assert_eq!((refusal.kind, refusal.fits), (RefusalKind::Impossible, Some(4)));
+    assert_eq!(misfit(&fifo, &["req1", "req2", "1>0", "2>0", "0>1#1"]).fits, Some(4));
 }
 
 #[test]

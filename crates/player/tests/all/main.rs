@@ -8,3 +8,4 @@ mod pictures;
 mod runs;
 mod searches;
 mod sharing;
+mod stories;

@@ -53,8 +53,8 @@ fn answer(section: &str, request: Value) -> Value {
         answer.map_or_else(|refusal| json!({ "refusal": refusal }), |answer| json!(answer))
     }
     let mut answer = match section {
-        "play" | "refusals" => say(play(&read(request))),
-        "autorun" => say(player::autorun(&read(request))),
+        "play" => say(play(&read(request))),
+        "autorun" | "refusals" => say(player::autorun(&read(request))),
         "find" => say(find(&read(request), 1, Limits::ALONE, &|_| ControlFlow::Continue(()))),
         "compare" => {
             let mut first = None;

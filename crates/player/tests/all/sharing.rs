@@ -33,7 +33,7 @@ fn a_trace_of_a_violation_says_so() {
     assert!(trace.replay().unwrap().confirmed);
     let opened = open(&trace_file::print(&trace)).unwrap();
     let request = player::PlayRequest { setting: opened.setting, steps: opened.steps, want: Vec::new() };
-    let answer = play(&request).unwrap();
+    let answer = play(&request).unwrap().whole().unwrap();
     assert_eq!(answer.violated.unwrap().at, 4);
     assert!(answer.states[0].properties.iter().any(|it| it.verdict == Verdict::Violated));
 }
