@@ -29,18 +29,31 @@ function active() {
 
 const inField = (element) => element?.closest?.("input, textarea, select, [contenteditable]");
 
+/** Whether keys brought the focus where it is. A click leaves it on what was clicked, which the reader did not choose for keys. */
+let byKey = true;
+
 export function start() {
+  document.addEventListener("pointerdown", () => (byKey = false), true);
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Tab") byKey = true;
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (inField(event.target)) {
       if (event.key === "Escape") event.target.blur();
       return;
     }
+    const pressed = event.target.closest?.("button, a, summary, [role=button]");
+    // Space presses the button that has the focus, unless the pointer left it there; Enter does in any case.
+    if (pressed && (event.key === "Enter" || (event.key === " " && (byKey || pressed.closest("[popover]"))))) {
+      // A browser presses what is a button to it: a part of a picture is not.
+      if (pressed.ownerSVGElement && pressed.localName !== "a") {
+        event.preventDefault();
+        pressed.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      }
+      return;
+    }
     if (off && event.key !== "?") return;
     const plain = event.key === " " ? "Space" : event.key.length === 1 ? event.key.toUpperCase() : event.key;
     const name = event.shiftKey && plain.startsWith("Arrow") ? `Shift ${plain}` : plain;
-    // Space presses the button that has the focus.
-    if ((name === "Space" || name === "Enter") && event.target.closest?.("button, a, summary, [role=button]")) return;
     const found = active().find((it) => it.name === name);
     if (!found || found.call() === false) return;
     event.preventDefault();

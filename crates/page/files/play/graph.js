@@ -250,7 +250,7 @@ export class Graph {
 
   #message(it) {
     const now = () => this.#shown.flight.find((one) => one.id === it.id) ?? it;
-    const element = s("g", { role: "button", tabindex: 0, onclick: () => this.on.message(now(), element), onkeydown: (event) => event.key === "Enter" && this.on.message(now(), element), onfocus: () => this.run.chooseMessage(it.id), oncontextmenu: (event) => (event.preventDefault(), this.on.menu(now(), element)) });
+    const element = s("g", { role: "button", tabindex: 0, onclick: () => this.on.message(now(), element), onfocus: () => this.run.chooseMessage(it.id), oncontextmenu: (event) => (event.preventDefault(), this.on.menu(now(), element)) });
     return element;
   }
 
@@ -266,7 +266,7 @@ export class Graph {
     const [width, height] = this.#size;
     const entry = this.run.catalogueEntry;
     keyed(this.layers.spots, state.nodes.map((node, number) => ({ node, number })), (it) => it.number, ({ number }) => {
-      const spot = s("g", { role: "button", tabindex: 0, "data-node": number, onclick: () => this.on.node(number), onkeydown: (event) => event.key === "Enter" && this.on.node(number) }, s("circle", { class: "around" }), s("circle", { class: "disc" }), s("path", { class: "slash" }), s("text", { class: "number" }, String(number)), " ", s("g", { class: "pips" }), s("text", { class: "label" }));
+      const spot = s("g", { role: "button", tabindex: 0, "data-node": number, onclick: () => this.on.node(number) }, s("circle", { class: "around" }), s("circle", { class: "disc" }), s("path", { class: "slash" }), s("text", { class: "number" }, String(number)), " ", s("g", { class: "pips" }), s("text", { class: "label" }));
       return spot;
     }, (spot, { node, number }) => {
       const [around, disc, slash, text, pips, label] = spot.children;

@@ -16,6 +16,12 @@ const MOST_KEPT = 60_000;
 export const SPEEDS = [0.5, 1, 2, 4, 8, 16, 32];
 export const MOST_STEPS = 10_000;
 
+/** An answer about all the steps that were asked for; one about some of them is a refusal. */
+function whole(answer) {
+  if (answer.misfit) throw new Refusal(answer.misfit);
+  return answer;
+}
+
 export class Run extends EventTarget {
   setting = null;
   steps = [];
@@ -43,6 +49,8 @@ export class Run extends EventTarget {
   #chain = Promise.resolve();
   #timer = 0;
   #loads = 0;
+  #plays = 0;
+  #working = 0;
 
   constructor(source = server) {
     super();
@@ -97,49 +105,71 @@ export class Run extends EventTarget {
     return this.#states.get(at) ?? null;
   }
 
-  /** Begins another run. What was there goes to the branches. Returns whether the server took it. */
-  async load(setting, steps = [], at = steps.length) {
+  /** Begins another run. What was there goes to the branches. Returns what the server answered, or null if it did not take it. With
+   * `partly`, a run is taken as far as it fits. */
+  load(setting, steps = [], at = steps.length, { partly = false } = {}) {
+    return this.#load(() => ({ setting, steps, at }), partly);
+  }
+
+  /** Opens the text of a link or of a trace file. */
+  open(text, at) {
+    return this.#load(async () => {
+      const { steps, ...setting } = await this.source.open(text);
+      return { setting, steps, at: at ?? steps.length };
+    });
+  }
+
+  /** Of several loads the last one counts, in whatever order they are answered. */
+  async #load(find, partly = false) {
     this.pause();
     const load = ++this.#loads;
-    this.#busy(true);
+    this.#busy(1);
+    let wanted = {};
     try {
+      wanted = await find();
+      const { setting, steps, at } = wanted;
       const catalogue = await this.source.catalogue();
       const want = [Math.max(0, Math.min(at, steps.length) - BEFORE), Math.min(steps.length, at + AFTER)];
       const answer = await this.source.play({ ...setting, steps, want: [want] });
-      if (load !== this.#loads) return false;
-      const known = (name) => catalogue.find((entry) => entry.name === name);
-      this.#keepBranch(answer);
-      this.#stop();
-      this.setting = answer.setting;
-      this.rules = answer.rules;
-      const name = answer.setting.algorithm;
-      this.catalogueEntry = known(name) ?? known(/^partitioned\((.+)\)$/.exec(name)?.[1]) ?? null;
-      this.story = null;
-      if (this.chosen >= answer.setting.nodes) this.chosen = null;
-      this.#replace(answer.steps, answer, 0);
-      this.#at = Math.max(0, Math.min(at, this.last));
-      this.problem = null;
-      this.#tell("setting");
-      this.#tell("steps");
-      this.#tell("at");
-      this.#pump();
-      return true;
+      if (load !== this.#loads) return null;
+      this.#begin(partly ? answer : whole(answer), at, catalogue);
+      return answer;
     } catch (problem) {
-      if (load === this.#loads) this.#refused(problem, { setting, steps, at });
-      return false;
+      if (load === this.#loads) this.#refused(problem, wanted);
+      return null;
     } finally {
-      if (load === this.#loads) this.#busy(false);
+      this.#busy(-1);
     }
+  }
+
+  #begin(answer, at, catalogue) {
+    const known = (name) => catalogue.find((entry) => entry.name === name);
+    this.#keepBranch(answer);
+    this.#stop();
+    this.setting = answer.setting;
+    this.rules = answer.rules;
+    const name = answer.setting.algorithm;
+    this.catalogueEntry = known(name) ?? known(/^partitioned\((.+)\)$/.exec(name)?.[1]) ?? null;
+    this.story = null;
+    if (this.chosen >= answer.setting.nodes) this.chosen = null;
+    this.#replace(answer.steps, answer, 0);
+    this.#at = Math.max(0, Math.min(at, this.last));
+    this.problem = null;
+    this.#tell("setting");
+    this.#tell("steps");
+    this.#tell("at");
+    this.#pump();
   }
 
   /** Takes a step here. In the past that makes a branch: the old future stays. Returns whether the step was taken. */
   act(step) {
-    return this.#inTurn(async () => {
-      const at = this.#at;
-      if (this.steps[at] === step) return this.go(at + 1);
-      const steps = [...this.steps.slice(0, at), step];
-      const answer = await this.source.play({ ...this.setting, steps, want: [at + 1] });
-      if (answer.steps[at] !== this.steps[at]) {
+    let at;
+    const ask = () => {
+      at = this.#at;
+      return this.steps[at] === step ? null : this.source.play({ ...this.setting, steps: [...this.steps.slice(0, at), step], want: [at + 1] });
+    };
+    return this.#inTurn(ask, (answer) => {
+      if (answer && whole(answer).steps[at] !== this.steps[at]) {
         if (at < this.last) this.#branch(at);
         this.story = null;
         this.#replace(answer.steps, answer, at + 1);
@@ -150,12 +180,14 @@ export class Run extends EventTarget {
 
   /** Goes on by itself, at the end of the run. Returns how many steps there are more. */
   auto(count = 1, faults = false) {
-    return this.#inTurn(async () => {
-      const had = this.last;
+    let had;
+    const ask = () => {
+      had = this.last;
       const room = Math.min(count, MOST_STEPS - had);
-      if (room <= 0) return 0;
-      const answer = await this.source.autorun({ ...this.setting, steps: this.steps, count: room, ...(faults ? { faults } : {}) });
-      if (answer.steps.length > had) this.#replace(answer.steps, answer, had + 1);
+      return room > 0 ? this.source.autorun({ ...this.setting, steps: this.steps, count: room, ...(faults ? { faults } : {}) }) : null;
+    };
+    return this.#inTurn(ask, (answer) => {
+      if (answer?.steps.length > had) this.#replace(answer.steps, answer, had + 1);
       this.#pump();
       return this.last - had;
     });
@@ -193,17 +225,6 @@ export class Run extends EventTarget {
     return this.go(to ?? (by > 0 ? this.last : 0));
   }
 
-  /** Opens the text of a link or of a trace file. */
-  async open(text, at) {
-    try {
-      const { steps, ...setting } = await this.source.open(text);
-      return await this.load(setting, steps, at);
-    } catch (problem) {
-      this.#refused(problem);
-      return false;
-    }
-  }
-
   share() {
     return this.source.share({ ...this.setting, steps: this.steps });
   }
@@ -212,23 +233,23 @@ export class Run extends EventTarget {
   async switchBranch(index) {
     const branch = this.branches[index];
     if (!branch) return false;
-    const loaded = await this.load(branch.setting, branch.steps, branch.at);
-    if (loaded) {
-      this.branches.splice(this.branches.indexOf(branch), 1);
-      this.#tell("steps");
-    }
-    return loaded;
+    if (!(await this.load(branch.setting, branch.steps, branch.at))) return false;
+    this.branches.splice(this.branches.indexOf(branch), 1);
+    this.#tell("steps");
+    return true;
   }
 
-  play() {
+  /** Plays, up to this step if one is named. */
+  play(to = Infinity) {
     if (this.playing || !this.setting) return;
     this.playing = true;
     this.#tell("busy");
-    this.#tick();
+    this.#tick(++this.#plays, to);
   }
 
   pause() {
     clearTimeout(this.#timer);
+    this.#plays += 1;
     if (!this.playing) return;
     this.playing = false;
     this.#tell("busy");
@@ -246,31 +267,38 @@ export class Run extends EventTarget {
     this.#tell("problem");
   }
 
-  async #tick() {
+  /** Goes on until this very play is paused: another one may have begun while an answer was under way. */
+  async #tick(play, to) {
+    const stopped = () => play !== this.#plays;
     const begun = Date.now();
     const at = this.#at;
-    // Above 8 steps a second several steps are asked for at once, so that the way to the server does not count.
-    if (at === this.last && this.canAct && (this.steps.length >= MOST_STEPS || !(await this.auto(this.speed > 8 ? 8 : 1)))) return this.pause();
-    if (!this.playing || at === this.last) return this.pause();
+    if (at === this.last) {
+      // Above 8 steps a second several steps are asked for at once, so that the way to the server does not count.
+      const more = this.canAct && (await this.auto(this.speed > 8 ? 8 : 1));
+      if (stopped()) return;
+      if (!more) return this.pause();
+    }
     await this.go(at + 1);
-    if (!this.playing) return;
-    if (this.violated?.at === this.#at || (this.#at === this.last && !this.canAct)) return this.pause();
-    this.#timer = setTimeout(() => this.#tick(), Math.max(0, 1000 / this.speed - (Date.now() - begun)));
+    if (stopped()) return;
+    if (this.violated?.at === this.#at || this.#at >= to || (this.#at === this.last && !this.canAct)) return this.pause();
+    this.#timer = setTimeout(() => this.#tick(play, to), Math.max(0, 1000 / this.speed - (Date.now() - begun)));
   }
 
-  /** One after the other: a second click waits for the answer to the first. */
-  #inTurn(work) {
+  /** One after the other: a second click waits for the answer to the first. An answer is taken only while the run is there that it
+   * was asked for: else it would put the state of one run under the name of another. */
+  #inTurn(ask, take) {
     const turn = this.#chain.then(async () => {
-      if (!this.setting || !this.canAct) return false;
-      const load = this.#loads;
-      this.#busy(true);
+      const { setting } = this;
+      if (!setting || !this.canAct) return false;
+      this.#busy(1);
       try {
-        return await work();
+        const answer = await ask();
+        return this.setting === setting ? await take(answer) : false;
       } catch (problem) {
-        if (load === this.#loads) this.#refused(problem);
+        if (this.setting === setting) this.#refused(problem);
         return false;
       } finally {
-        this.#busy(false);
+        this.#busy(-1);
       }
     });
     this.#chain = turn.catch(() => {});
@@ -378,7 +406,9 @@ export class Run extends EventTarget {
     }
   }
 
-  #busy(busy) {
+  #busy(by) {
+    this.#working += by;
+    const busy = this.#working > 0;
     if (this.busy === busy) return;
     this.busy = busy;
     this.#tell("busy");

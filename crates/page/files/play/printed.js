@@ -69,30 +69,41 @@ export class Printed {
   }
 }
 
-/** The captions of a story: the one of the last step that has one. */
+/** A story in parts. Each is told at its end: there the picture is what the caption says. */
 export class Story {
   constructor(run) {
     this.run = run;
     this.title = h("h2", {});
     this.text = h("p", { class: "caption-text", "aria-live": "polite" });
     this.place = h("span", { class: "quiet" });
-    const go = (by) => () => run.go(this.#next(by) ?? (by > 0 ? run.last : 0));
-    this.element = h("section", { class: "panel caption", "aria-label": "Story", hidden: true }, h("div", {}, this.title, this.text), h("div", { class: "story-acts" }, this.place, h("button", { class: "button small", "aria-label": "The caption before", onclick: go(-1) }, icon("left", 14)), h("button", { class: "button", onclick: go(1) }, "Go on")));
+    this.before = h("button", { class: "button small", "aria-label": "The part before", onclick: () => (run.pause(), run.go(this.#stops().findLast((at) => at < run.at))) }, icon("left", 14));
+    this.on = h("button", { class: "button", onclick: () => this.#goOn() }, "Go on");
+    this.element = h("section", { class: "panel caption", "aria-label": "Story", hidden: true }, h("div", {}, this.title, this.text), h("div", { class: "story-acts" }, this.place, this.before, this.on));
   }
 
-  #next(by) {
-    const stops = [0, ...this.run.story.captions.map((caption) => caption.at), this.run.last];
-    return by > 0 ? stops.find((at) => at > this.run.at) : stops.findLast((at) => at < this.run.at);
+  #stops() {
+    return [0, ...this.run.story.captions.map(({ to }) => to)];
+  }
+
+  /** Plays a part to its end; pressed again, it is at the end at once. */
+  #goOn() {
+    const { run } = this;
+    const to = this.#stops().find((at) => at > run.at);
+    if (!run.playing) return run.play(to);
+    run.pause();
+    run.go(to);
   }
 
   update() {
-    const { story, at } = this.run;
+    const { story, at, last } = this.run;
     this.element.hidden = !story;
     if (!story) return;
-    const said = story.captions.filter((caption) => caption.at <= at);
+    const index = story.captions.findIndex(({ to }) => at <= to);
+    const { text, to } = story.captions[index];
     say(this.title, story.title);
-    // The preface says which node stands for which of the text: at the start it comes before the first caption.
-    say(this.text, [at === 0 || !said.length ? story.preface : "", said.at(-1)?.text ?? ""].join(" ").trim());
-    say(this.place, `${said.length} of ${story.captions.length}`);
+    // The preface says which node stands for which of the text.
+    say(this.text, at === 0 ? story.preface : at < to ? `By step ${to}: ${text}` : text);
+    say(this.place, `${at === 0 ? 0 : index + 1} of ${story.captions.length}`);
+    [this.before.disabled, this.on.disabled] = [at === 0, at >= last];
   }
 }

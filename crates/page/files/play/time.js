@@ -191,8 +191,7 @@ class Time {
       const at = Math.max(run.at, it.sent + Math.min(0.35, 9 / scale.step));
       const step = can.find((act) => act.kind === "deliver" && act.message === it.id)?.step;
       const words = `${step ? "Deliver " : ""}${it.kind} from ${it.from} to ${it.to}`;
-      const act = () => run.act(step);
-      const presses = { role: "button", tabindex: 0, onclick: act, onkeydown: (event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), event.stopPropagation(), act()) };
+      const presses = { role: "button", tabindex: 0, onclick: () => run.act(step) };
       return s("g", { class: `dot ${it.token === null ? "asks" : "carries"} ${colour(it.tone)}`, transform: `translate(${scale.x(at)} ${height(it, at, scale)})`, role: "img", "aria-label": words, ...(step ? presses : {}) }, s("title", {}, words), s("circle", { class: "reach", r: 11 }), s("circle", { r: 4.4 }));
     }));
   }

@@ -143,13 +143,10 @@ class Player {
     // The faults that the properties allow for are the algorithm's, unless a trace said otherwise.
     const wanted = setting.algorithm === run.setting.algorithm ? setting : { ...setting, faulty: null };
     if (!keep || !had[0].length) return run.load(wanted, [], 0);
-    if (await run.load(wanted, had[0], had[1])) return true;
-    const fits = run.problem?.fits;
-    if (typeof fits !== "number") return false;
-    const step = run.problem.step;
-    const loaded = await run.load(wanted, had[0].slice(0, fits), Math.min(had[1], fits));
-    if (loaded) this.tell(`With this setting the run goes another way from step ${fits + 1} on: ${step ?? had[0][fits]} is not possible there. The old run is under branches.`);
-    return loaded;
+    const answer = await run.load(wanted, ...had, { partly: true });
+    const misfit = answer?.misfit;
+    if (misfit) this.tell(`With this setting the run goes another way from step ${misfit.fits + 1} on: ${misfit.step} is not possible there. The old run is under branches.`);
+    return answer;
   }
 
   seeItRight() {
