@@ -9,7 +9,7 @@ import { count, many } from "../words.js";
 import { Chart } from "./chart.js";
 import { Curves } from "./curves.js";
 import { Half } from "./half.js";
-import { FIELDS, SLIDERS, controls, fieldsOf, load, readState, setting } from "./load.js";
+import { FIELDS, SLIDERS, controls, fieldsOf, follow, load, put, readState, setting } from "./load.js";
 import { Compared } from "./run.js";
 import { versus } from "./versus.js";
 
@@ -46,7 +46,7 @@ class Comparison {
   #tables = false;
 
   constructor(root, state, catalogue) {
-    Object.assign(this, { state, catalogue });
+    Object.assign(this, { state, catalogue, followed: follow(state, "n", catalogue) });
     this.halves = SIDES.map((side) => new Half(side, state[side], catalogue, (name) => this.#change(side, name)));
     this.curves = new Curves(state, catalogue, (key, value) => this.#curve(key, value));
     this.run = { messages: new Chart("Messages so far", "by entry"), waits: new Chart("Wait of each entry", "in simulated time"), inside: new Chart("Inside over time", "mean of each 30th of the run") };
@@ -107,13 +107,16 @@ class Comparison {
     const { a, b, clients } = this.state;
     const several = (name) => Boolean(this.catalogue.get(name)?.many_clients);
     const [one, more] = several(a) ? [b, a] : [a, b];
-    say(this.differs, clients > 1 && several(a) !== several(b) ? `${one} has one client a node, and ${more} ${clients}: their loads differ.` : "");
+    const { followed } = this;
+    say(this.differs, [followed && `${followed} is ${this.state[followed]} now: there are no more tokens than nodes.`, clients > 1 && several(a) !== several(b) && `${one} has one client a node, and ${more} ${clients}: their loads differ.`].filter(Boolean).join(" "));
     // What neither algorithm has would change nothing.
     for (const { key, of } of [...SLIDERS, ...FIELDS]) if (of) this.element.querySelector(`[data-field="${key}"]`).hidden = !SIDES.some((side) => of(this.catalogue.get(this.state[side]), this.state[side]));
   }
 
   #change(key, value) {
     this.state[key] = value;
+    this.followed = follow(this.state, key, this.catalogue);
+    if (this.followed) put(this.element, this.followed, this.state[this.followed]);
     this.#describe();
     this.#remember();
     clearTimeout(this.#queued);

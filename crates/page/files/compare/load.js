@@ -25,6 +25,15 @@ export const FIELDS = [
   { key: "clients", words: "clients a node", least: 1, most: 16, start: 1, of: (entry) => entry?.many_clients },
 ];
 
+/** Most algorithms have no more tokens than nodes. Where that is so, what was not moved follows: returns its key, or null. */
+export function follow(state, key, catalogue) {
+  const bound = [state.a, state.b].some((name) => takesTokens(catalogue.get(name), name) && !catalogue.get(name)?.many_clients);
+  if (!bound || state.k <= state.n) return null;
+  const other = key === "k" ? "n" : "k";
+  state[other] = state[key === "k" ? "k" : "n"];
+  return other;
+}
+
 const SHAPES = ["constant", "uniform", "exponential", "heavy-tailed"];
 
 /** The state of the view, as an address has it. What is no number, or out of range, is as if it were left out. */
@@ -54,6 +63,15 @@ export function setting(algorithm, state, catalogue) {
 export const fieldsOf = (state) => Object.fromEntries(FIELDS.map(({ key, start }) => [key, state[key] === start ? "" : String(state[key])]));
 
 export const load = ({ rate, cs, transit, delay }) => ({ rate, cs, transit, delay });
+
+/** Puts a slider where its value is. */
+export function put(root, key, value) {
+  const { scale } = SLIDERS.find((it) => it.key === key);
+  const input = root.querySelector(`#load-${key}`);
+  input.value = scale.at(value);
+  input.setAttribute("aria-valuetext", tidy(value));
+  say(root.querySelector(`output[for="load-${key}"]`), tidy(value));
+}
 
 /** Sliders, the shape of delays and fields. `changed(key, value)` is called while one drags. */
 export function controls(state, changed) {

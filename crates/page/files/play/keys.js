@@ -34,11 +34,13 @@ export function playerKeys(player) {
     transport.input.select();
   };
   const nodes = Array.from({ length: 10 }, (_, node) => key(String(node), node === 0 ? "choose node 0; 1 to 9 as well" : null, () => choose(node)));
+  /** Does something with the chosen node, or says why not. */
+  const chosen = (why, ...kinds) => () => byKey(run, run.chosen, kinds) || player.tell(run.chosen === null ? "No node is chosen: choose one by its number, 0 to 9." : `Node ${run.chosen} ${why}.`);
   const acting = run.canAct ? [
-    key("R", "request of the chosen node", () => byKey(run, run.chosen, ["request"])),
-    key("E", "exit of the chosen node", () => byKey(run, run.chosen, ["exit"])),
-    key("T", "timer of the chosen node", () => byKey(run, run.chosen, ["expire"])),
-    key("C", "crash or restart the chosen node", () => byKey(run, run.chosen, ["crash", "restart"])),
+    key("R", "request of the chosen node", chosen("cannot request now", "request")),
+    key("E", "exit of the chosen node", chosen("is not inside", "exit")),
+    key("T", "timer of the chosen node", chosen("has no timer that runs", "expire")),
+    key("C", "crash or restart the chosen node", chosen("cannot crash", "crash", "restart")),
     key("D", "deliver the chosen message, or the first", message("deliver")),
     key("L", "lose it", message("lose")),
     key("U", "duplicate it", message("duplicate")),
@@ -60,7 +62,7 @@ export function playerKeys(player) {
     key("PageUp", null, back),
     key(",", null, back),
     key("Shift ArrowRight", "to the next entry", () => void run.nextEntry(1)),
-    key("Shift ArrowLeft", "to the last entry", () => void run.nextEntry(-1)),
+    key("Shift ArrowLeft", "to the entry before", () => void run.nextEntry(-1)),
     key("Home", "to the start", () => (run.pause(), void run.go(0))),
     key("End", "to the end", () => (run.pause(), void run.go(run.last))),
     key("G", "go to a step", goTo),
@@ -68,12 +70,12 @@ export function playerKeys(player) {
     key("=", null, () => transport.faster(1)),
     key("-", "slower", () => transport.faster(-1)),
     key("−", null, () => transport.faster(-1)),
-    key("[", "zoom time out", () => player.time.zoom?.(-1)),
-    key("]", "zoom time in", () => player.time.zoom?.(1)),
+    key("[", "zoom time out", () => player.time.zoom(-1) || player.tell("All steps are shown.")),
+    key("]", "zoom time in", () => player.time.zoom(1) || player.tell("So few steps cannot be shown larger.")),
     ...nodes,
     ...acting,
     key("J", "next message", next(1)),
-    key("K", "last message", next(-1)),
+    key("K", "message before", next(-1)),
     ...branches,
     ...online,
     key("P", "for a projector, and back", () => player.stage()),

@@ -114,7 +114,11 @@ export class Flight {
   }
 }
 
-/** The rules; the one that ran is open, with what its names stood for. */
+/** What a rule was about, in words: its letters differ from text to text. */
+const BOUND = { me: "at node", from: "from", origin: "request of", token: "token", held: "had token", asked: "asked for token", client: "client", group: "group" };
+export const bound = (bind) => Object.entries(BOUND).filter(([name]) => name in bind).map(([name, words]) => `${words} ${bind[name]}`).join(", ");
+
+/** The rules; the one that ran is open, with what it was about. */
 export class Rules {
   constructor(run) {
     this.run = run;
@@ -137,7 +141,7 @@ export class Rules {
       if (row.key === key) return;
       row.key = key;
       row.className = `${is} ${open ? "open" : ""} ${rule.changes?.length ? "misprinted" : ""} ${is === "ran" && node ? colour(ran.bind.token ?? ran.bind.held ?? node.tokens[0] ?? null) : ""}`;
-      const bind = is === "ran" ? Object.entries(ran.bind).map(([name, value]) => `${name}=${value}`).join("  ") : "";
+      const bind = is === "ran" ? bound(ran.bind) : "";
       const parts = rule.parts.map((part, index) => h("li", { class: is === "ran" && ran.part === index + 1 ? "part-ran" : "" }, struck(part, rule.changes, index + 1)));
       const title = h("button", { class: "rule-title", "aria-expanded": String(open), onclick: () => {
         if (!this.open.delete(rule.number)) this.open.add(rule.number);
@@ -168,14 +172,15 @@ export class Properties {
   }
 
   update(state) {
-    const key = JSON.stringify([state.properties, state.seen]);
+    const { beyond } = state;
+    const key = JSON.stringify([state.properties, state.seen, beyond]);
     if (this.key === key) return;
     this.key = key;
     const bad = state.properties.filter((property) => property.verdict === "violated");
     this.element.classList.toggle("violated", bad.length > 0);
     say(this.told, bad.length ? `${count(bad.length)} violated in this state` : "in this state; a ring needs a search");
     this.told.className = bad.length ? "red" : "quiet";
-    fill(this.bad, bad.map(({ name, detail }) => h("div", { class: "bad-one" }, icon("close"), h("div", {}, h("strong", { class: "red" }, name), h("p", {}, detail)))));
+    fill(this.bad, bad.map(({ name, detail }) => h("div", { class: "bad-one" }, icon("close"), h("div", {}, h("strong", { class: "red" }, name), h("p", {}, detail), beyond && h("p", {}, h("strong", {}, "Beyond its claim: "), `the algorithm does not claim to bear step ${beyond.at}, ${beyond.step}.`)))));
     fill(this.list, state.properties.filter((property) => property.verdict !== "violated").map(({ name, verdict }) => h("li", { class: verdict }, icon(VERDICTS[verdict][0], 14), h("span", {}, name), h("span", { class: "hidden-text" }, `: ${VERDICTS[verdict][1]}`))));
     fill(this.seen, state.seen.map((note) => h("span", { class: "seen-chip" }, `seen: ${note}`)));
   }

@@ -14,6 +14,9 @@ const WRITE_AFTER = 500;
 /** Longer addresses are cut by what they are sent with; Share offers the file. */
 const LONGEST = 60_000;
 
+/** The numbers of a query, and what they are in a setting. */
+const SIZES = [["n", "nodes"], ["k", "tokens"], ["groups", "groups"], ["clients", "clients"], ["seed", "seed"]];
+
 /** The setting that a query says in words. */
 function readSetting(algorithm, query) {
   const number = (name) => (/^\d+$/.test(query.get(name) ?? "") ? Number(query.get(name)) : undefined);
@@ -98,7 +101,7 @@ export function playRoute(root, { match, query }) {
   const packed = /(?:^#|&)r=([\w-]+)/.exec(location.hash)?.[1];
   // The bar leads to no run of its own: there the last one goes on.
   const had = history.state?.run ? kept(history.state.run) : match[1] || packed || query.has("n") || query.has("opened") ? null : kept(null);
-  return begin(root, query, algorithm, `play/${algorithm}`, async (run) => {
+  return begin(root, query, algorithm, `play/${algorithm}`, async (run, view) => {
     if (had) {
       run.branches = had.branches;
       return run.load(had.setting, had.steps, had.at);
@@ -109,7 +112,10 @@ export function playRoute(root, { match, query }) {
     if (text !== null && !text.includes("\n")) await run.load(setting, text.split(/\s+/).filter(Boolean), at);
     else if (packed) await run.open(packed, at);
     else if (query.get("opened") === "1") await run.open(null, at);
-    else await run.load(setting, [], 0);
+    else if (await run.load(setting, [], 0)) {
+      const odd = SIZES.filter(([name]) => query.get(name) && !/^\d+$/.test(query.get(name)));
+      if (odd.length) view.player.tell(odd.map(([name, key]) => `${name}=${query.get(name)} in the address is no number: ${key} is ${run.setting[key]}.`).join(" "));
+    }
     if (query.get("auto") === "1" && run.setting) run.play();
   }, had?.id);
 }

@@ -10,7 +10,7 @@ const NUMBER = "a number";
 const field = (words, control, more = "") => h("label", { class: `knob ${more}` }, h("span", {}, words), control);
 
 export class Settings {
-  /** `apply(setting, keepSteps)` plays another setting. */
+  /** `apply(setting, keepSteps, note)` plays another setting, and tells the note. */
   constructor(run, apply) {
     [this.run, this.apply] = [run, apply];
     this.fields = h("div", { class: "fields-row" });
@@ -39,6 +39,8 @@ export class Settings {
     const had = this.fields.contains(document.activeElement) ? document.activeElement.name : null;
     this.key = key;
     const number = (name, words, most, least = 1) => field(words, this.#number(name, setting[name], least, most));
+    // Where each node has one client, more tokens than nodes are refused.
+    const few = entry?.kind === "k-mutex" && !entry.many_clients;
     const options = (entry?.options ?? []).map((option) => this.#option(option, setting));
     // The first choice is in sight as long as there is room; numbers and further ones are behind "more".
     const first = setting.defect ? -1 : options.findIndex(({ wanted }) => wanted);
@@ -49,25 +51,29 @@ export class Settings {
       this.fields,
       this.#algorithm(),
       number("nodes", "nodes", 100, 1),
-      entry?.kind === "k-mutex" && number("tokens", "tokens", 100),
+      entry?.kind === "k-mutex" && number("tokens", "tokens", few ? setting.nodes : 100),
       entry?.kind === "group-mutex" && number("groups", "groups", 63),
       entry?.many_clients && number("clients", "clients", 16),
       shown.map(({ element }) => element),
       this.#defect(entry, setting),
       field("links", this.#select("links", setting.links, Object.entries(LINKS), (links) => this.#change({ links }, true))),
-      this.#more([...options.map(({ element }) => element), seed], set),
+      this.#more([...options.map(({ element, help }) => h("div", {}, element, h("p", { class: "quiet small-text" }, help))), seed], set),
     );
     if (had) this.fields.querySelector(`[name="${CSS.escape(had)}"]`)?.focus();
   }
 
-  #change(part, keep = false) {
-    this.apply({ ...this.run.setting, ...part }, keep);
+  #change(part, keep = false, note = null) {
+    // A second change may come before the first is answered: it has both.
+    const asked = (this.asked = { ...(this.asked ?? this.run.setting), ...part });
+    this.apply(asked, keep, note).finally(() => this.asked === asked && (this.asked = null));
   }
 
   #number(name, value, least, most) {
     const input = h("input", { type: "number", name, min: least, max: most, value, inputmode: "numeric", onchange: () => {
       const to = Math.max(least, Math.min(most, Math.round(Number(input.value))));
-      if (Number.isFinite(to) && input.value !== "" && to !== value) this.#change({ [name]: to }, name === "seed");
+      const { tokens } = this.run.setting;
+      const follows = name === "nodes" && tokens > to && this.fields.querySelector('[name="tokens"]')?.max === String(value);
+      if (Number.isFinite(to) && input.value !== "" && to !== value) this.#change({ [name]: to, ...(follows && { tokens: to }) }, name === "seed", follows && `There are ${to} tokens now: no more than nodes.`);
       else input.value = value;
     } });
     return input;
@@ -92,7 +98,7 @@ export class Settings {
     } else control = this.#select(`option-${name}`, now ?? values[0], values.map((value) => [value, value]), (value) => put(value === values[0] ? "" : value));
     const element = field(name, control);
     element.title = help;
-    return { name, element, wanted: !numeric };
+    return { name, element, help, wanted: !numeric };
   }
 
   #defect(entry, setting) {

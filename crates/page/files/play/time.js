@@ -99,15 +99,16 @@ class Time {
     this.draw();
   }
 
-  /** Zooms in (1) or out (-1), around a step: the playhead, or where the pointer is. */
+  /** Zooms in (1) or out (-1), around a step: the playhead, or where the pointer is. Returns whether it could. */
   zoom(by, around = this.run.at) {
     const { end, across } = this.#measure();
     const spans = [...SPANS.filter((span) => span < end), Math.ceil(end)];
     const next = by < 0 ? spans.find((span) => span > this.span) : spans.findLast((span) => span < Math.min(this.span, end));
-    if (!next) return;
+    if (!next) return false;
     const share = (around - this.#lo) / across;
     this.span = next;
     this.#pan(around - share * this.#measure().across);
+    return true;
   }
 
   scale() {

@@ -68,6 +68,8 @@ export class Transport {
     this.input.max = run.last;
     say(this.total, `of ${count(run.last)}`);
     const others = run.branches.length;
+    // A run that only plays has no branches to take up.
+    this.branches.hidden = !run.canAct;
     say(this.branches.lastChild, others ? many(others, "branch", "branches") : `seed ${run.setting?.seed ?? 0}`);
     this.speed.value = String(run.speed);
   }

@@ -13,7 +13,7 @@ import { findView } from "./find.js";
 import { Graph } from "./graph.js";
 import { playerKeys } from "./keys.js";
 import { numbered, wrong } from "./looks.js";
-import { Flight, Nodes, Properties, Rules } from "./panels.js";
+import { Flight, Nodes, Properties, Rules, bound } from "./panels.js";
 import { Printed, Story } from "./printed.js";
 import { Settings } from "./settings.js";
 import { shareView } from "./share.js";
@@ -37,7 +37,7 @@ class Player {
   constructor(root, run, { offline = false, about = null } = {}) {
     [this.run, this.offline] = [run, offline];
     const act = (words, name, call, key) => h("button", { class: "button with-icon", title: `${words} (${key})`, onclick: call }, icon(name), h("span", {}, words));
-    this.settings = offline ? null : new Settings(run, (setting, keep) => this.change(setting, keep));
+    this.settings = offline ? null : new Settings(run, (setting, keep, note) => this.change(setting, keep, note));
     this.graph = new Graph(run, {
       node: (number) => run.choose(run.chosen === number ? null : number),
       message: (message, element) => (run.chooseMessage(message.id), toMessage(run, run.current, message.id, "deliver", element)),
@@ -135,14 +135,18 @@ class Player {
   }
 
   /** Plays another setting; the steps go with it as far as they fit. */
-  async change(setting, keep) {
+  async change(setting, keep, note = null) {
     const { run } = this;
     if (!setting) return false;
     this.notice = null;
     const had = [run.steps, run.at];
     // The faults that the properties allow for are the algorithm's, unless a trace said otherwise.
     const wanted = setting.algorithm === run.setting.algorithm ? setting : { ...setting, faulty: null };
-    if (!keep || !had[0].length) return run.load(wanted, [], 0);
+    if (!keep || !had[0].length) {
+      const answer = await run.load(wanted, [], 0);
+      if (answer && note) this.tell(note);
+      return answer;
+    }
     const answer = await run.load(wanted, ...had, { partly: true });
     const misfit = answer?.misfit;
     if (misfit) this.tell(`With this setting the run goes another way from step ${misfit.fits + 1} on: ${misfit.step} is not possible there. The old run is under branches.`);
@@ -229,8 +233,8 @@ class Player {
       this.step.hidden = state.at === 0;
       say(this.step, state.step ?? "");
       const words = state.at === 0 ? (run.canAct && !run.last ? "This is the start. Let a node request, or press Play: the run goes on by itself." : "This is the start.") : state.sentence;
-      const [before, after] = words.split(/(?=This violates )/);
-      fill(this.sentence, bold(before), after && h("strong", { class: "red" }, after));
+      const [before, after, but] = words.split(/(?=This violates |But step \d+, )/);
+      fill(this.sentence, bold(before), after && h("strong", { class: "red" }, after), but && h("strong", {}, but));
       this.element.toggleAttribute("data-violated", Boolean(bad));
       const alarm = bad ? `${bad.name} is violated: ${bad.detail}` : "";
       if (alarm !== this.#alarmed) say(this.alarm, (this.#alarmed = alarm));
@@ -249,10 +253,9 @@ class Player {
     const rule = this.run.rules.find((it) => it.number === state.rule?.number);
     const bad = wrong(state);
     const holds = state.properties.filter((property) => property.verdict === "holds").length;
-    const bind = Object.entries(state.rule?.bind ?? {}).map(([name, value]) => `${name}=${value}`).join(" ");
     const { messages, entries } = state.counts;
     const figure = (value, words) => h("div", {}, h("b", {}, String(value)), h("span", { class: "quiet" }, words));
-    fill(this.oneLine, h("div", { class: "stage-text" }, rule ? [h("p", { class: "quiet" }, `Rule ${rule.number}`), h("h2", {}, rule.title), h("code", {}, bind), h("p", {}, rule.text), rule.parts[(state.rule.part ?? 0) - 1] && h("p", { class: "part-ran" }, rule.parts[state.rule.part - 1])] : h("p", { class: "quiet" }, "No rule ran in this step.")), h("p", { class: `stage-verdict ${bad ? "red" : "well"}` }, icon(bad ? "close" : "check", 18), bad ? `${bad.name}: ${bad.detail}` : `${many(holds, "property holds", "properties hold")} in this state`), h("div", { class: "stage-counts" }, figure(messages, messages === 1 ? "message" : "messages"), figure(entries, entries === 1 ? "entry" : "entries"), figure(entries ? (messages / entries).toFixed(1) : "–", "an entry")));
+    fill(this.oneLine, h("div", { class: "stage-text" }, rule ? [h("p", { class: "quiet" }, `Rule ${rule.number}`), h("h2", {}, rule.title), h("code", {}, bound(state.rule.bind)), h("p", {}, rule.text), rule.parts[(state.rule.part ?? 0) - 1] && h("p", { class: "part-ran" }, rule.parts[state.rule.part - 1])] : h("p", { class: "quiet" }, "No rule ran in this step.")), h("p", { class: `stage-verdict ${bad ? "red" : "well"}` }, icon(bad ? "close" : "check", 18), bad ? `${bad.name}: ${bad.detail}${state.beyond ? "; beyond what it claims to bear" : ""}` : `${many(holds, "property holds", "properties hold")} in this state`), h("div", { class: "stage-counts" }, figure(messages, messages === 1 ? "message" : "messages"), figure(entries, entries === 1 ? "entry" : "entries"), figure(entries ? (messages / entries).toFixed(1) : "–", "an entry")));
   }
 
   drawProblem() {

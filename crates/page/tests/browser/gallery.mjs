@@ -176,10 +176,17 @@ test("curves are the simulator's, and follow the sliders", { timeout: 3 * LONG }
   await complete();
   assert.match(page.url(), /over=n/);
   assert.deepEqual(page.wrongs, []);
-  // A load that cannot be is refused in words, and the last comparison stays.
+  // What cannot be is not asked for: fewer nodes than tokens take tokens away, and more tokens bring nodes.
   await page.locator("#load-k").press("End");
+  await page.getByText("n is 10 now: there are no more tokens than nodes.").waitFor();
   await page.locator("#load-n").press("Home");
-  await page.getByText("The last comparison stays below.").waitFor();
+  await page.getByText("k is 2 now: there are no more tokens than nodes.").waitFor();
+  assert.equal(await page.locator('output[for="load-k"]').innerText(), "2");
+  await until("the address follows", () => /n=2&k=2/.test(page.url()));
+  await open("/ui/compare/bulgannawar-vaidya/raymond-k?n=2&k=8&at=1");
+  await page.getByText("k is 2 now").waitFor();
+  await page.locator(".versus").waitFor();
+  assert.deepEqual(page.wrongs, []);
 });
 
 test("a trace file opens as a run, and rubbish is refused", { timeout: LONG }, async () => {
@@ -189,6 +196,8 @@ test("a trace file opens as a run, and rubbish is refused", { timeout: LONG }, a
   await fine();
   await page.locator("#file").setInputFiles({ name: "rubbish.json", mimeType: "application/json", buffer: Buffer.from("this is no trace") });
   await page.getByText("rubbish.json cannot be opened").waitFor();
+  // Rubbish is a bad request, and the browser notes that.
+  assert.match(page.wrongs.splice(0).join(), /^console: [^,]*status of 422[^,]*$/);
   await fine();
   await page.locator("#file").setInputFiles({ name: "run.trace.json", mimeType: "application/json", buffer: Buffer.from(trace) });
   await page.waitForURL(/\/ui\/play\/naimi-trehel\?.*#r=/);

@@ -308,6 +308,51 @@ test("Space plays after a click, and presses what Tab has reached", { timeout: L
   assert.deepEqual(page.wrongs, []);
 });
 
+test("what cannot be done says why, and what is beyond a claim says so", { timeout: LONG }, async () => {
+  await play("/ui/play/naimi-trehel?n=-3");
+  await page.getByText("n=-3 in the address is no number: nodes is").waitFor();
+  await page.keyboard.press("]");
+  await page.getByText("So few steps cannot be shown larger.").waitFor();
+  await page.keyboard.press("T");
+  await page.getByText("No node is chosen").waitFor();
+  await page.keyboard.press("1");
+  await page.keyboard.press("T");
+  await page.getByText("Node 1 has no timer that runs.").waitFor();
+  // A token that arrives twice.
+  const { run } = await (await fetch(`${stage.door}/player/share`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ algorithm: "naimi-trehel", nodes: 3, seed: 7, steps: ["req1", "1>0", "dup0>1", "0>1", "0>1"] }) })).json();
+  await play(`/ui/play/naimi-trehel?at=5#r=${run}`);
+  await page.locator(".bad-one").getByText("Beyond its claim: the algorithm does not claim to bear step 3, dup0>1.").first().waitFor();
+  assert.match(await text(".sentence-text"), /This violates .* But step 3, dup0>1, is beyond what naimi-trehel claims to bear\./);
+  // Fewer nodes than tokens take tokens away.
+  await play("/ui/play/bulgannawar-vaidya?n=6&k=3");
+  await page.getByLabel("nodes", { exact: true }).fill("2");
+  await page.getByLabel("nodes", { exact: true }).press("Enter");
+  await page.getByText("There are 2 tokens now: no more than nodes.").waitFor();
+  await fine();
+});
+
+test("at 1280 most nodes of a defect and of a story are in sight, with all their pointers", { timeout: LONG }, async () => {
+  /** How many rows are whole in their box, of how many; and whether pointers or messages are cut. */
+  const sight = () => page.evaluate(() => {
+    const box = document.querySelector(".of-nodes .scroll").getBoundingClientRect();
+    const rows = [...document.querySelectorAll(".of-nodes tbody tr")];
+    const cut = [...document.querySelectorAll(".of-nodes td, .flights .text")].filter((it) => it.scrollWidth > it.clientWidth).length;
+    return { seen: rows.filter((row) => row.getBoundingClientRect().bottom <= box.bottom + 1).length, rows: rows.length, cut };
+  });
+  await play("/ui/play/bulgannawar-vaidya?n=6&k=3&defect=holding-not-set");
+  await page.locator(".printed .struck").first().waitFor();
+  for (const node of [3, 4, 5]) {
+    await act(node, "Request").click();
+    await until("it waits", async () => /waits/.test(await row(node).innerText()));
+  }
+  const defect = await sight();
+  assert.ok(defect.seen >= 4 && defect.cut === 0, JSON.stringify(defect));
+  await play("/ui/story/thesis-fig-3?at=21");
+  await settled(21);
+  const story = await sight();
+  assert.ok(story.seen >= 5 && story.cut === 0, JSON.stringify(story));
+});
+
 test("every setting acts, and every algorithm is drawn", { timeout: 4 * LONG }, async () => {
   await play("/ui/play/bulgannawar-vaidya");
   await page.getByLabel("nodes", { exact: true }).fill("13");
