@@ -56,7 +56,7 @@ export async function shareView(run) {
     url.searchParams.set("embed", "1");
     const frame = `<iframe src="${url.href.replaceAll("&", "&amp;")}" width="960" height="720" title="${about(run)}"></iframe>`;
     const alone = /^(localhost|127\.|\[::1\])/.test(location.hostname);
-    const reach = h("p", {}, alone ? "This address works on this machine only. For a reader elsewhere send the trace file or the page below, or the part after #: it opens under Open a file at their own " : "The reader needs to reach this address. Otherwise send the trace file or the page below, or the part after #: it opens under Open a file at their own ", h("code", {}, "tokenwood play"), ".");
+    const reach = h("p", {}, alone ? "This address works on this machine only. A reader elsewhere" : "The reader needs to reach this address. One who cannot", " pastes the link under Open a file at a ", h("code", {}, "tokenwood play"), " of their own; or send the trace file, or the page that needs no server.");
     fill(links, reach, copied("Link", `${count(href.length)} characters: setting, seed and every step. The server keeps nothing.`, href), copied("Frame", "For a page of yours: the run and its steps, without settings.", frame));
   } catch (problem) {
     fill(links, h("p", { class: "wrong" }, problem.message));

@@ -75,6 +75,7 @@ test("a link gives the same run", { timeout: LONG }, async () => {
   await fine();
   const href = await link.inputValue();
   assert.match(await dialog.getByRole("textbox", { name: "Frame" }).inputValue(), /^<iframe src="http.*embed=1#r=.*"><\/iframe>$/);
+  await dialog.getByText("This address works on this machine only.").waitFor();
   const trace = JSON.parse((await saved(dialog.getByRole("button", { name: "Save trace" }))).bytes);
   assert.ok(JSON.stringify(trace).includes("bulgannawar-vaidya"));
   await open(href.slice(stage.door.length));
@@ -197,6 +198,10 @@ test("a file shows the run without a server", { timeout: LONG }, async () => {
   page.on("request", (request) => asked.push(request.url()));
   page.wrongs = [];
   await page.goto(pathToFileURL(where).href);
+  await page.locator(".player-head h1").waitFor();
+  assert.match(await page.locator(".player-head").innerText(), /bulgannawar-vaidya\s+\d+ nodes/, "a title and the setting");
+  assert.ok((await page.locator(".player-head").boundingBox()).height > 10, "in sight");
+  assert.equal(await page.getByRole("button", { name: /^seed/ }).count(), 0, "no advice to act");
   await slider().waitFor();
   await is("step 9 of 12: exit0");
   await page.keyboard.press("ArrowRight");
