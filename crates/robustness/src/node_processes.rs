@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -296,7 +297,7 @@ impl NodeProcesses {
         for (id, node) in self.nodes.iter_mut().filter(|(_, node)| !node.ended) {
             if let Some(status) = node.child.try_wait()? {
                 node.ended = true;
-                return Ok(Some(format!("node {id} has ended ({status}){}", node.last_line)));
+                return Ok(Some(format!("node {id} has ended ({status}){}", node.last_line.at_its_end())));
             }
         }
         Ok(None)
@@ -317,13 +318,19 @@ impl NodeProcesses {
 const AUDIT: &str = " audit: ";
 
 /// The last thing that a node wrote to its standard error.
-struct LastLine(Arc<Mutex<String>>);
+struct LastLine {
+    text: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
+}
+
+/// What a node wrote before it ended is read by then, unless another process has its standard error, too.
+const LONGEST_READ: Duration = Duration::from_secs(1);
 
 impl LastLine {
     fn listen_to(stderr: Option<ChildStderr>, mut log: Option<File>, on_audit: Option<fn(&str)>) -> LastLine {
         let last = Arc::new(Mutex::new(String::new()));
         let kept = last.clone();
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             for line in
                 stderr.into_iter().flat_map(|stderr| BufReader::new(stderr).lines()).map_while(Result::ok)
             {
@@ -336,13 +343,22 @@ impl LastLine {
                 *kept.lock().ignore_poison() = line;
             }
         });
-        LastLine(last)
+        LastLine { text: last, reader }
+    }
+
+    /// The same, of a node that has ended: how it ended is known before what it said is read.
+    fn at_its_end(&self) -> &LastLine {
+        let until = Instant::now() + LONGEST_READ;
+        while !self.reader.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self
     }
 }
 
 impl fmt::Display for LastLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &**self.0.lock().ignore_poison() {
+        match &**self.text.lock().ignore_poison() {
             "" => Ok(()),
             last => write!(f, "; its last line: {last}"),
         }
@@ -358,4 +374,22 @@ pub(crate) async fn is_connected(endpoint: &str, expected: usize, access: &Acces
     admin.status().await.is_ok_and(|NodeStatus { members, .. }| {
         members.len() == expected && members.iter().all(|member| member.unreachable.is_none())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a process says last is known once its end is: whether ports are chosen anew depends on it.
+    #[test]
+    fn a_process_that_has_ended_has_said_its_last_line() {
+        for _ in 0..50 {
+            let mut said = Command::new("sh");
+            said.args(["-c", "echo the port is taken >&2; exit 2"]).stderr(Stdio::piped());
+            let mut child = said.spawn().unwrap();
+            let last_line = LastLine::listen_to(child.stderr.take(), None, None);
+            while child.try_wait().unwrap().is_none() {}
+            assert_eq!(last_line.at_its_end().to_string(), "; its last line: the port is taken");
+        }
+    }
 }
