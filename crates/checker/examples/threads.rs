@@ -18,8 +18,10 @@ fn main() {
         ("forest", Scope::new(3, 2, 3).clients(2).firings(0, 0)),
         ("naimi-trehel", Scope::new(5, 1, 2)),
         ("drs-gme", Scope::new(3, 1, 2).groups(2).fifo().firings(0, 0)),
+        ("naimi-trehel", Scope::new(4, 1, 3)),
+        ("bulgannawar-vaidya", Scope::new(4, 2, 3)),
     ];
-    println!("algorithm         states   one (s)   two (s)  one over two: median, lowest, highest");
+    println!("algorithm             states   one (s)   two (s)  one over two: median, lowest, highest");
     for (name, scope) in cases {
         let case = Case::of(&scope, None);
         let mut states = 0;
@@ -48,7 +50,7 @@ fn main() {
         };
         let (one, two, ratios) = (sorted(|it| it.0), sorted(|it| it.1), sorted(|it| it.0 / it.1));
         println!(
-            "{name:<14} {states:>9} {:>9.3} {:>9.3}  {:.2}, {:.2}, {:.2}",
+            "{name:<18} {states:>9} {:>9.3} {:>9.3}  {:.2}, {:.2}, {:.2}",
             one[PAIRS / 2],
             two[PAIRS / 2],
             ratios[PAIRS / 2],

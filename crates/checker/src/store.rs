@@ -16,8 +16,14 @@ pub(crate) type StateId = u32;
 const SHARD_BITS: u32 = 6;
 const ROW_BITS: u32 = 32 - SHARD_BITS;
 const SHARDS: usize = 1 << SHARD_BITS;
-/// This many rows are allocated at once, so that growing copies nothing.
-const ROWS_PER_CHUNK: usize = 1 << 8;
+/// The rows of the first chunk of a shard. Each further chunk has as many rows as all before it, so growing copies
+/// nothing, and a shard asks for memory a dozen times.
+const FIRST_ROWS: usize = 1 << 8;
+/// An entry of a table without a row. It is not 0: then the memory of a new table would be read, with its zeroes, before
+/// it is written, and each page that is written after that stops the other threads for a moment.
+const EMPTY: u64 = u64::MAX;
+/// The bits of an entry that are part of the hash.
+const TAG: u64 = 0xffff_ffff_0000_0000;
 
 pub(crate) struct Store {
     shards: Vec<Mutex<Shard>>,
@@ -92,18 +98,30 @@ fn shard_of(hash: u64) -> usize {
 }
 
 struct Shard {
-    /// Open addressing; 0 is empty, otherwise the upper half is part of the hash and the lower half the row +
-    /// 1.
+    /// Open addressing: [`EMPTY`], or the upper half is part of the hash and the lower half the row.
     table: Vec<u64>,
-    /// The rows: `width` numbers of state and one for the parent.
-    chunks: Vec<Box<[u32]>>,
+    /// The rows: `width` numbers of state and one for the parent. Only the last chunk has room left.
+    chunks: Vec<Vec<u32>>,
     rows: usize,
+}
+
+/// The chunk of a row, and the place of the row in it.
+#[inline]
+fn place(row: usize) -> (usize, usize) {
+    let chunk = (row / FIRST_ROWS + 1).ilog2() as usize;
+    (chunk, row - first_row(chunk))
+}
+
+/// The first row of a chunk.
+#[inline]
+fn first_row(chunk: usize) -> usize {
+    ((1 << chunk) - 1) * FIRST_ROWS
 }
 
 impl Store {
     pub(crate) fn new(width: usize) -> Store {
         let shards: Vec<_> =
-            (0..SHARDS).map(|_| Shard { table: vec![0; 16], chunks: Vec::new(), rows: 0 }).collect();
+            (0..SHARDS).map(|_| Shard { table: vec![EMPTY; 16], chunks: Vec::new(), rows: 0 }).collect();
         let bytes = shards.iter().map(|shard| shard.bytes(width)).sum::<u64>().into();
         Store { shards: shards.into_iter().map(Mutex::new).collect(), width, bytes }
     }
@@ -211,13 +229,15 @@ impl Offsets {
 }
 
 impl Shard {
+    /// Room that no row has used yet takes no memory.
     fn bytes(&self, width: usize) -> u64 {
-        (8 * self.table.len() + 4 * self.chunks.len() * ROWS_PER_CHUNK * (width + 1)) as u64
+        (8 * self.table.len() + 4 * self.rows * (width + 1)) as u64
     }
 
     fn row(&self, row: usize, width: usize) -> &[u32] {
-        let start = row % ROWS_PER_CHUNK * (width + 1);
-        &self.chunks[row / ROWS_PER_CHUNK][start..=start + width]
+        let (chunk, place) = place(row);
+        let start = place * (width + 1);
+        &self.chunks[chunk][start..=start + width]
     }
 
     /// Reads the table entry where a state with this hash would be.
@@ -227,29 +247,25 @@ impl Shard {
 
     fn insert(&mut self, state: &[u32], parent: StateId, hash: u64, width: usize) -> (u32, bool) {
         let mask = self.table.len() - 1;
-        let tag = hash & 0xffff_ffff_0000_0000;
         let mut slot = hash as usize & mask;
-        while self.table[slot] != 0 {
+        while self.table[slot] != EMPTY {
             let entry = self.table[slot];
-            if entry & 0xffff_ffff_0000_0000 == tag {
-                let row = (entry as u32 - 1) as usize;
-                if self.row(row, width)[..width] == *state {
-                    return (row as u32, false);
-                }
+            if entry & TAG == hash & TAG && self.row(entry as u32 as usize, width)[..width] == *state {
+                return (entry as u32, false);
             }
             slot = (slot + 1) & mask;
         }
         let row = self.rows;
         assert!(row < (1 << ROW_BITS) - 1, "the checker holds at most 4 billion states");
         self.rows += 1;
-        if row.is_multiple_of(ROWS_PER_CHUNK) {
-            self.chunks.push(vec![0; ROWS_PER_CHUNK * (width + 1)].into_boxed_slice());
+        let (chunk, place) = place(row);
+        if place == 0 {
+            self.chunks.push(Vec::with_capacity((FIRST_ROWS << chunk) * (width + 1)));
         }
-        let start = row % ROWS_PER_CHUNK * (width + 1);
-        let chunk = &mut self.chunks[row / ROWS_PER_CHUNK];
-        chunk[start..start + width].copy_from_slice(state);
-        chunk[start + width] = parent;
-        self.table[slot] = tag | (row as u64 + 1);
+        let chunk = &mut self.chunks[chunk];
+        chunk.extend_from_slice(state);
+        chunk.push(parent);
+        self.table[slot] = hash & TAG | row as u64;
         if self.rows * 3 > self.table.len() * 2 {
             self.grow(width);
         }
@@ -257,15 +273,15 @@ impl Shard {
     }
 
     fn grow(&mut self, width: usize) {
-        let mut table = vec![0; self.table.len() * 2];
+        let mut table = vec![EMPTY; self.table.len() * 2];
         let mask = table.len() - 1;
         for row in 0..self.rows {
             let hash = hash_words(&self.row(row, width)[..width]);
             let mut slot = hash as usize & mask;
-            while table[slot] != 0 {
+            while table[slot] != EMPTY {
                 slot = (slot + 1) & mask;
             }
-            table[slot] = hash & 0xffff_ffff_0000_0000 | (row as u64 + 1);
+            table[slot] = hash & TAG | row as u64;
         }
         self.table = table;
     }
