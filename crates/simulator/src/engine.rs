@@ -165,18 +165,19 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         let mut events: u64 = 0;
         while !self.is_over() {
             events += 1;
-            if events.is_multiple_of(EVENTS_BETWEEN_LOOKS) && self.run.ask_watcher().is_break() {
-                return Ok(None);
+            if events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+                if self.run.ask_watcher().is_break() {
+                    return Ok(None);
+                }
+                if self.run.quiet_for(EVENTS_BETWEEN_LOOKS) > most_quiet {
+                    return Ok(Some(self.run.livelock(most_quiet)));
+                }
             }
             if !self.handle_next() {
                 return Ok(Some(self.run.stuck()));
             }
             if self.run.violation.is_some() {
                 return Ok(self.run.violation.take());
-            }
-            self.run.quiet_events += 1;
-            if self.run.quiet_events > most_quiet {
-                return Ok(Some(self.run.livelock(most_quiet)));
             }
             if self.network.most_under_way() > MOST_UNDER_WAY && !self.run.settling {
                 let most = MOST_UNDER_WAY / 1_000_000;

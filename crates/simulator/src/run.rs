@@ -45,7 +45,10 @@ pub(crate) struct Run<'p> {
     /// How many clients wait or are inside; bursts and single requests begin when none does.
     pub(crate) present: u32,
     pub(crate) round_planned: bool,
+    /// For how many events no client has entered, as known at the last look.
     pub(crate) quiet_events: u64,
+    /// How many clients had entered at the last look.
+    entered_at_look: u64,
     /// The run is over: no client makes requests and no faults happen any more.
     pub(crate) settling: bool,
     pub(crate) violation: Option<Violation>,
@@ -87,6 +90,7 @@ impl<'p> Run<'p> {
             present: 0,
             round_planned: false,
             quiet_events: 0,
+            entered_at_look: 0,
             settling: false,
             violation: None,
             watch,
@@ -147,6 +151,15 @@ impl<'p> Run<'p> {
         let answer = self.tell_watcher();
         self.ended_by_watcher |= answer.is_break();
         answer
+    }
+
+    /// For how many events no client has entered, after so many more of them.
+    #[cold]
+    pub(crate) fn quiet_for(&mut self, events: u64) -> u64 {
+        let quiet = self.entered == self.entered_at_look;
+        self.entered_at_look = self.entered;
+        self.quiet_events = if quiet { self.quiet_events + events } else { 0 };
+        self.quiet_events
     }
 
     /// No client has entered for this many events.
@@ -210,7 +223,6 @@ impl<'p> Run<'p> {
         (state.waits, state.inside) = (false, true);
         self.measures.entered(node, group, state, self.now);
         self.entered += 1;
-        self.quiet_events = 0;
         if self.entered == self.warmup {
             self.measures.begin(self.now);
         }

@@ -177,6 +177,9 @@ fn positive(text: &str) -> Result<f64, SettingError> {
     }
 }
 
+/// So many pauses are drawn at once: the processor works on several logarithms at a time, and the run waits for none.
+const DRAWN_AT_ONCE: usize = 64;
+
 /// The clients of a run.
 pub(crate) struct Load {
     workload: Workload,
@@ -190,6 +193,10 @@ pub(crate) struct Load {
     /// For groups by Zipf's law: the cumulative share up to each group.
     up_to: Vec<f64>,
     random: Random,
+    /// Pauses in means that have been drawn and not been used, the next one last. Only where nothing else is drawn from
+    /// this stream, so that a seed means the same pauses.
+    ahead: Vec<f64>,
+    draws_ahead: bool,
 }
 
 impl Load {
@@ -219,7 +226,29 @@ impl Load {
             group_choice: plan.group_choice,
             up_to,
             random: Random::stream(seed, 1),
+            ahead: Vec::with_capacity(DRAWN_AT_ONCE),
+            draws_ahead: matches!(plan.workload, Workload::Think | Workload::Only(_))
+                && plan.setting.groups == 1,
         }
+    }
+
+    /// An exponentially distributed pause with mean 1.
+    #[inline(always)]
+    fn pause(&mut self) -> f64 {
+        match self.ahead.pop() {
+            Some(pause) => pause,
+            None => self.draw_pauses(),
+        }
+    }
+
+    #[inline(never)]
+    fn draw_pauses(&mut self) -> f64 {
+        if !self.draws_ahead {
+            return self.random.exponential();
+        }
+        self.ahead.extend((0..DRAWN_AT_ONCE).map(|_| self.random.exponential()));
+        self.ahead.reverse();
+        self.ahead.pop().unwrap_or_default()
     }
 
     /// How long a client of this node thinks before its next request.
@@ -227,7 +256,7 @@ impl Load {
     pub(crate) fn think(&mut self, node: NodeId) -> Ticks {
         let mean = self.mean_think;
         ticks(match self.workload {
-            Workload::Think | Workload::Only(_) => mean * self.random.exponential(),
+            Workload::Think | Workload::Only(_) => mean * self.pause(),
             Workload::Steady | Workload::Burst | Workload::Once(_) | Workload::Single => mean,
             Workload::Skewed(_) => mean * self.random.exponential() * self.slowness[node as usize],
             Workload::OnOff(on, off) => self.on_off(node, on, off),
