@@ -401,12 +401,35 @@ fn print_claims(shown: &[Shown], reported: bool) {
     }
     if rows.len() > 1 {
         table::print(&rows);
+        if !reported {
+            print_reasons(shown);
+        }
         let counts = Counts::of(shown);
         let Counts { reproduce, differ, do_not } = counts;
         say!(
-            "{}: {reproduce} reproduce, {differ} differ, {do_not} do not",
+            "\n{}: {reproduce} reproduce, {differ} differ, {do_not} do not",
             count(counts.all() as u64, "claim")
         );
+    }
+}
+
+/// Says why claims do not hold, each reason once for all claims of an exhibit that it explains.
+fn print_reasons(shown: &[Shown]) {
+    for Shown { id, page, .. } in shown {
+        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+        let fails =
+            |claim: &&figures::Claim| claim.verdict != Verdict::Reproduces && !claim.reason.is_empty();
+        for figures::Claim { reason, says, .. } in page.claims.iter().filter(fails) {
+            let says = format!("'{says}'");
+            match reasons.iter_mut().find(|(known, _)| known == reason) {
+                Some((_, claims)) => claims.push(says),
+                None => reasons.push((reason, vec![says])),
+            }
+        }
+        for (reason, claims) in reasons {
+            say!("\n{}", table::flowed(&format!("{id}, {}:", claims.join(", ")), 2));
+            say!("{}", table::flowed(&format!("  {reason}"), 2));
+        }
     }
 }
 

@@ -113,6 +113,22 @@ fn without_a_folder_the_verdicts_are_printed_and_nothing_is_written() {
     assert_eq!(report["exhibits"][0]["claims"], told["exhibits"][0]["claims"]);
 }
 
+#[test]
+fn without_a_folder_the_reasons_are_printed_below_the_verdicts() {
+    let folder = Folder::new("reasons");
+    let wanted = "collectors-4 --quick --seeds 1";
+    let table = text(&folder.reproduce(wanted).stdout);
+    let told = document(&folder.reproduce(&format!("{wanted} --format json")).stdout);
+    let claims = told["exhibits"][0]["claims"].as_array().unwrap();
+    let failed: Vec<_> = claims.iter().filter(|claim| claim["verdict"] != "reproduces").collect();
+    assert!(failed.len() > 1, "{told:#}");
+    for claim in failed {
+        let [says, reason] = ["says", "reason"].map(|field| claim[field].as_str().unwrap());
+        assert_eq!(table.matches(reason).count(), 1, "{reason}: {table}");
+        assert!(table.contains(&format!("'{says}'")), "{says}: {table}");
+    }
+}
+
 /// The first exhibit of each family, so that the test stays quick. No thread count and no repetition changes a byte.
 #[test]
 fn the_same_files_on_every_run_and_any_number_of_threads() {
