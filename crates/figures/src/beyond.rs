@@ -1,6 +1,7 @@
 //! Ours: the three decision mechanisms that the thesis leaves as future work (001 ch. IV sec. C, ch. VII; 003
 //! sec. 5): which token to ask for, how many nodes to inform and when, and which ones.
 
+mod everywhere;
 mod paired;
 mod processors;
 mod sites;
@@ -18,6 +19,7 @@ pub fn exhibits() -> Vec<Exhibit> {
     vec![
         tuning::EXHIBIT,
         uneven_start::EXHIBIT,
+        everywhere::EXHIBIT,
         processors::MULTICAST,
         processors::SLOW,
         topologies::TOPOLOGIES,

@@ -137,7 +137,7 @@ pub(crate) fn plan(game: &Game, load: &Load, entries: u64, warmup: u64) -> Resul
     let info = registry::info(&game.setting.algorithm)?;
     let mut plan = Plan::of(info);
     plan.setting = game.system.setting().clone();
-    plan.clients = game.clients;
+    plan.clients = game.clients.into();
     (plan.entries, plan.warmup) = (entries, warmup);
     plan.fifo = game.setting.links == Some(Links::Fifo);
     for (name, value) in &load.0 {

@@ -10,6 +10,7 @@
 
 mod agenda;
 pub mod batch;
+mod client_counts;
 mod clients;
 pub mod column;
 pub mod engine;
@@ -32,6 +33,7 @@ pub mod topology;
 pub mod workload;
 
 pub use batch::Point;
+pub use client_counts::ClientCounts;
 pub use column::{Cell, Column};
 pub use engine::{Outcome, Recording, Watch, run, run_watched};
 pub use limit::Limit;

@@ -51,7 +51,7 @@ impl Limit {
 fn refuse(plan: &Plan) -> Result<(), SettingError> {
     let reasons = [
         (plan.workload != Workload::Think, "the workload think"),
-        (plan.clients != 1, "one client per node"),
+        (!plan.clients.is_one_each(), "one client per node"),
         (plan.setting.groups != 1, "one group"),
         (!plan.faults.is_empty(), "a network without faults"),
     ];
@@ -274,7 +274,7 @@ mod tests {
         let refused = |plan: &Plan| Limit::of(plan, Order::Any, 1, 1).unwrap_err().to_string();
         let usual = plan(5, 1, 1.0, 0.0);
         assert!(refused(&Plan { workload: Workload::Burst, ..usual.clone() }).contains("workload think"));
-        assert!(refused(&Plan { clients: 2, ..usual.clone() }).contains("one client"));
+        assert!(refused(&Plan { clients: 2.into(), ..usual.clone() }).contains("one client"));
         let mut grouped = usual;
         grouped.setting.groups = 2;
         assert!(refused(&grouped).contains("one group"));

@@ -3,6 +3,7 @@
 use algorithms::{Group, NodeId};
 use hdrhistogram::Histogram;
 
+use crate::plan::Plan;
 use crate::processor::ClientState;
 use crate::time::{NEVER, Ticks, units};
 
@@ -83,6 +84,8 @@ pub struct KindCount {
 /// The counts of one node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeCount {
+    /// The number of its clients.
+    pub clients: u32,
     /// The number of entries of its clients.
     pub entries: u64,
     /// The sum of their waits.
@@ -92,7 +95,8 @@ pub struct NodeCount {
 }
 
 impl Measures {
-    pub(crate) fn new(nodes: u32, entries: u64, places: u32, in_groups: bool) -> Measures {
+    pub(crate) fn new(plan: &Plan, entries: u64, in_groups: bool) -> Measures {
+        let by_node = |node| NodeCount { clients: plan.clients.of(node), ..NodeCount::default() };
         Measures {
             entries: 0,
             waits: new_histogram(),
@@ -106,7 +110,7 @@ impl Measures {
             most_switches_waited: 0,
             switches: 0,
             most_inside: 0,
-            by_node: vec![NodeCount::default(); nodes as usize],
+            by_node: (0..plan.setting.nodes).map(by_node).collect(),
             began: 0,
             ended: NEVER,
             last_exit: 0,
@@ -119,7 +123,7 @@ impl Measures {
             batch_size: (entries / BATCHES).max(1),
             batches: Vec::new(),
             left_in_batch: 0,
-            places,
+            places: plan.setting.tokens,
             in_groups,
             vacated: Default::default(),
             waiting: 0,
@@ -137,7 +141,9 @@ impl Measures {
         self.longest_wait = 0;
         (self.handed_off, self.changed_over, self.most_switches_waited) = ((0, 0), (0, 0), 0);
         self.most_inside = self.inside;
-        self.by_node.fill(NodeCount::default());
+        for count in &mut self.by_node {
+            *count = NodeCount { clients: count.clients, ..NodeCount::default() };
+        }
         self.batches.clear();
         self.left_in_batch = 0;
         (self.began, self.inside_since, self.inside_time) = (now, now, 0);
@@ -344,11 +350,13 @@ impl Measures {
         ratio(self.inside_time as f64, (self.ended - self.began) as f64)
     }
 
-    /// Jain's index over the entries of all nodes: 1 if all have the same, 1/n if one has them all.
+    /// Jain's index over the entries of all clients, as if those of one node had equal shares: 1 if all clients have the
+    /// same, 1/n if the client of one of n nodes has them all.
     pub fn fairness(&self) -> f64 {
-        let sum: f64 = self.by_node.iter().map(|count| count.entries as f64).sum();
-        let squares: f64 = self.by_node.iter().map(|count| (count.entries as f64).powi(2)).sum();
-        ratio(sum * sum, squares * self.by_node.len() as f64)
+        let sum = |of: fn(&NodeCount) -> f64| self.by_node.iter().map(of).sum::<f64>();
+        let entries = sum(|node| node.entries as f64);
+        let squares = sum(|node| (node.entries as f64).powi(2) / f64::from(node.clients));
+        ratio(entries * entries, squares * sum(|node| node.clients.into()))
     }
 }
 

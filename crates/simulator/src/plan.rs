@@ -6,6 +6,7 @@
 use algorithms::info::Timing;
 use algorithms::{Conditions, Info, Kind, Setting, SettingError, registry};
 
+use crate::client_counts::ClientCounts;
 use crate::column::{Cell, Column};
 use crate::fault::Faults;
 use crate::latencies::{Latencies, Sites};
@@ -25,8 +26,6 @@ const MOST_RATE: f64 = 1e12;
 const LONGEST_RUN: f64 = 1.5e10;
 /// The shortest time that clients may be on, in pauses.
 const SHORTEST_ON: f64 = 1e-4;
-/// The most clients that a node can have.
-const MOST_CLIENTS: u32 = 10_000;
 
 /// What to simulate.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +57,7 @@ pub struct Plan {
     /// When clients make requests.
     pub workload: Workload,
     /// The number of clients of each node; they wait for each other.
-    pub clients: u32,
+    pub clients: ClientCounts,
     /// The groups that clients request.
     pub group_choice: GroupChoice,
     /// The faults.
@@ -90,7 +89,7 @@ impl Default for Plan {
             slow: None,
             fifo: true,
             workload: Workload::Think,
-            clients: 1,
+            clients: 1.into(),
             group_choice: GroupChoice::Uniform,
             faults: Faults::default(),
             timers: None,
@@ -147,7 +146,10 @@ pub const PARAMETERS: &[Parameter] = &[
         name: "workload",
         help: "think, only:NODES (such as only:1-3,7), steady, burst, once:NODES, single, on-off:ON:OFF or skewed:S",
     },
-    Parameter { name: "clients", help: "how many clients each node has" },
+    Parameter {
+        name: "clients",
+        help: "how many clients each node has; or one number for each node, such as 20,1,1, which begin again",
+    },
     Parameter { name: "group-choice", help: "uniform, zipf:S, any-of or own" },
     Parameter { name: "entries", help: "how many entries are measured" },
     Parameter { name: "warmup", help: "how many entries come before those" },
@@ -202,7 +204,7 @@ impl Plan {
             "slow" => self.slow = Some(Slow::parse(value).map_err(wrong)?),
             "order" => self.fifo = one_of(name, value, ["fifo", "any"])? == 0,
             "workload" => self.workload = Workload::parse(value).map_err(wrong)?,
-            "clients" => self.clients = whole(name, value)?,
+            "clients" => self.clients = ClientCounts::parse(value)?,
             "group-choice" => self.group_choice = GroupChoice::parse(value).map_err(wrong)?,
             "entries" => self.entries = whole(name, value)?,
             "warmup" => self.warmup = whole(name, value)?,
@@ -253,7 +255,7 @@ impl Plan {
             "slow" => self.slow.as_ref().map(ToString::to_string).into(),
             "order" => if self.fifo { "fifo" } else { "any" }.into(),
             "workload" => self.workload.to_string().into(),
-            "clients" => self.clients.into(),
+            "clients" => self.clients.value(),
             "group-choice" => self.group_choice.to_string().into(),
             "entries" => self.entries.into(),
             "warmup" => self.warmup.into(),
@@ -293,10 +295,8 @@ impl Plan {
         if self.entries == 0 || self.entries.saturating_add(self.warmup) > MOST_ENTRIES {
             return refuse(format!("entries and warmup must be between 1 and {MOST_ENTRIES} together"));
         }
-        if self.clients == 0 || self.clients > MOST_CLIENTS {
-            return refuse(format!("clients must be between 1 and {MOST_CLIENTS}, not {}", self.clients));
-        }
-        if self.clients > 1 && self.rounds() {
+        self.clients.validate(self.setting.nodes)?;
+        if !self.clients.is_one_each() && self.rounds() {
             return refuse("workloads burst, once and single have one client per node".to_string());
         }
         self.workload.validate(self.setting.nodes)?;
@@ -359,17 +359,12 @@ impl Plan {
     /// About how many units a run lasts; for most algorithms an overestimate.
     fn expected_length(&self) -> f64 {
         let nodes = f64::from(self.setting.nodes);
+        let clients = || self.clients.total(self.workload.askers(self.setting.nodes));
         let (asking, stretch) = match &self.workload {
             Workload::Single => (1.0, 1.0),
             Workload::Burst | Workload::Once(_) => (nodes, 1.0),
-            Workload::OnOff(on, off) => (nodes * f64::from(self.clients), (on + off) / on),
-            Workload::Only(_) => {
-                let askers = self.workload.askers(self.setting.nodes).len() as f64;
-                (askers * f64::from(self.clients), 1.0)
-            }
-            Workload::Think | Workload::Steady | Workload::Skewed(_) => {
-                (nodes * f64::from(self.clients), 1.0)
-            }
+            Workload::OnOff(on, off) => (clients(), (on + off) / on),
+            Workload::Only(_) | Workload::Think | Workload::Steady | Workload::Skewed(_) => (clients(), 1.0),
         };
         // As if every client waited for the previous one, and each for a path through a tree.
         let factor = self.slow.as_ref().map_or(1.0, |slow| slow.factor);

@@ -76,7 +76,7 @@ impl<'p> Run<'p> {
             section: Draws::new(plan.section),
             sections: Random::stream(seed, 4),
             faults: Random::stream(seed, 5),
-            measures: Measures::new(nodes, last - warmup, plan.setting.tokens, in_groups),
+            measures: Measures::new(plan, last - warmup, in_groups),
             terms: Terms::new(info, plan.setting.tokens, plan.conditions(info)),
             fences: Fences::new(info),
             census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
@@ -109,7 +109,7 @@ impl<'p> Run<'p> {
             self.plan_round(0);
         } else {
             for node in self.plan.workload.askers(self.plan.setting.nodes) {
-                for _ in 0..self.plan.clients {
+                for _ in 0..self.plan.clients.of(node) {
                     let at = self.load.first(node);
                     self.agenda.plan(at, Event::Request(node));
                 }

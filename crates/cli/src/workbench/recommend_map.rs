@@ -33,7 +33,7 @@ fn off_the_map(plan: &Plan) -> Option<&'static str> {
     let reasons = [
         (plan.setting.groups > 1, "it has groups: 'tokenwood map --groups' draws theirs"),
         (plan.workload != Workload::Think, "its workload is not 'think'"),
-        (plan.clients != 1, "its nodes have several clients"),
+        (!plan.clients.is_one_each(), "its nodes have several clients"),
         (!plan.faults.is_empty(), "it has faults"),
         (!plan.fifo || plan.multicast || plan.slow.is_some(), "its network is not that of the map"),
         (plan.mean_hop() <= 0.0, "its messages take no time"),

@@ -116,3 +116,21 @@ fn an_option_can_do_away_with_bounds_on_time() {
     plan.set(bare, "release", "queue").unwrap();
     plan.validate(registry::info_with("makki", &plan.setting).unwrap()).unwrap();
 }
+
+/// Of two nodes with twenty clients and one, each client gets the same where the algorithm serves all that wait, and
+/// each node the same where it serves as many of each.
+#[test]
+fn nodes_with_more_clients_are_fair_to_clients_or_to_nodes() {
+    let of = |option: &str| {
+        let parameters = format!("nodes=2 tokens=1 clients=20,1 rate=100 entries=4200 {option} {HOPS}");
+        let outcome = outcome("forest", &parameters, 1);
+        let entries: Vec<f64> = outcome.measures.by_node.iter().map(|node| node.entries as f64).collect();
+        (entries, outcome.measures.fairness())
+    };
+    let (by_client, fairness) = of("share=clients");
+    assert_near("clients", by_client[0] / by_client[1], 20.0, 1.0);
+    assert!(fairness > 0.99, "{fairness}");
+    let (by_node, fairness) = of("share=nodes");
+    assert!(by_node[0] / by_node[1] < 6.0, "{by_node:?}");
+    assert_near("fairness", fairness, 0.76, 0.01);
+}
