@@ -257,6 +257,18 @@ fn a_request_in_a_temporary_cycle_needs_fifo() {
     assert!(format!("{error}").ends_with("a node's own request comes back to it"), "{error}");
 }
 
+/// 001 ch. IV B.2 says that pointers always lead to a node that entered later. While a request is under way they lead
+/// to its sender, which has not entered yet, and back: node 0 has entered, node 2 never.
+#[test]
+fn a_pointer_leads_to_a_node_that_has_not_entered_yet() {
+    let mut world = start(&Scope::new(3, 1, 1), None);
+    world.run("req0 exit0 req1 1>0 0>1 exit1 req2 2>0").unwrap();
+    assert_eq!(points(&mut world, 0), [2, 1, 0]);
+    // When it has entered, the claim holds.
+    world.run("0>1 1>2").unwrap();
+    assert_eq!(points(&mut world, 0), [2, 2, 2]);
+}
+
 /// Runs a schedule that violates a property at its last step.
 fn breaks(scope: &Scope, defect: &str, schedule: &str, violation: &str) {
     let last = schedule.split_whitespace().last().unwrap();

@@ -177,7 +177,9 @@ fn case_1() {
 }
 
 /// Section III B, case 2: only other groups ask. 2A: q ≥ k, one token for each of the first k groups; in the
-/// text later groups travel in the token's queue, here they wait at the GRC. 2B: q < k, equal shares.
+/// text later groups travel in the token's queue, here they wait at the GRC. 2B: q < k, equal shares, if both groups
+/// wait when the tokens are shared out. With the default the first request takes them all, and the second group gets
+/// what comes back.
 #[test]
 fn case_2() {
     let mut two_a = world(Scope::new(9, 1, 1).with(COLLECT));
@@ -188,6 +190,12 @@ fn case_2() {
     two_b.run("req6 req3 6>0 3>0 tmo0").unwrap();
     assert_eq!(under_way(&two_b, 0, 6), Message::Grant(2));
     assert_eq!(under_way(&two_b, 0, 3), Message::Grant(2));
+    let mut at_once = world(Scope::new(9, 4, 1));
+    at_once.run("req6 req3 6>0 3>0").unwrap();
+    assert_eq!(under_way(&at_once, 0, 6), Message::Grant(4));
+    assert!(!at_once.channels.contains_key(&(0, 3)));
+    at_once.run("0>6 6>0").unwrap();
+    assert_eq!(under_way(&at_once, 0, 3), Message::Grant(3));
 }
 
 /// Section III B, case 3: all ask. 3A: q ≥ k − 1: the text keeps one token for the GRC's group, here that is
