@@ -128,8 +128,12 @@ struct Curves {
     /// Only in case 2.
     collector: Vec<Dot>,
     simulated_edward: Vec<Dot>,
-    /// The proposed algorithm, sharing out at once.
+    /// The proposed algorithm with its default options: shared out at once, and tokens follow their queues.
     at_once: Vec<Dot>,
+    /// Only in case 2.
+    collector_at_once: Vec<Dot>,
+    /// Only where the order of arrival is shown.
+    largest_first: Vec<Dot>,
     /// Only where random times are shown.
     chance: Vec<Dot>,
 }
@@ -171,15 +175,19 @@ impl Figure {
     fn contenders(self) -> &'static [Contender] {
         match self.case {
             Case::One => &[Contender::Queue, Contender::QueueAtOnce, Contender::Edward],
-            Case::Two => {
-                &[Contender::Queue, Contender::Collector, Contender::CollectorAtOnce, Contender::Edward]
-            }
+            Case::Two => &[
+                Contender::Queue,
+                Contender::Collector,
+                Contender::QueueAtOnce,
+                Contender::CollectorAtOnce,
+                Contender::Edward,
+            ],
         }
     }
 
-    /// The proposed algorithm with the text's rule for sharing out.
-    fn at_once(self) -> Contender {
-        if self.case == Case::One { Contender::QueueAtOnce } else { Contender::CollectorAtOnce }
+    /// Whether the figure also shows the time if the group with the most requests is heard first.
+    fn shows_order(self) -> bool {
+        self.number == 6
     }
 
     /// Whether the figure also shows the time if M and E are averages of random times.
@@ -193,6 +201,9 @@ impl Figure {
             points.extend(self.contenders().iter().map(|contender| contender.point(&round)));
             if self.shows_chance() {
                 points.push(by_chance(&round, effort));
+            }
+            if self.shows_order() {
+                points.push(Contender::QueueAtOnce.point(&largest_first(&round)));
             }
         }
         points
@@ -227,7 +238,13 @@ impl Figure {
                 (Round::messages_2_printed, Round::messages, Round::edward_messages)
             }
         };
-        let collector = if self.case == Case::Two { simulated(Contender::Collector) } else { Vec::new() };
+        let in_case_2 = |contender| if self.case == Case::Two { simulated(contender) } else { Vec::new() };
+        let reversed = |round: &Round| {
+            let point = Contender::QueueAtOnce.point(&largest_first(round));
+            Dot::exact(round.x, self.value(results.of(&point)))
+        };
+        let largest_first =
+            if self.shows_order() { rounds.iter().map(reversed).collect() } else { Vec::new() };
         let measured = |round: &Round| Dot::measured(round.x, results.of(&by_chance(round, effort)).settled);
         let chance = if self.shows_chance() { rounds.iter().map(measured).collect() } else { Vec::new() };
         Curves {
@@ -237,9 +254,11 @@ impl Figure {
             drawn: drawn(Drawn::proposed),
             drawn_edward: drawn(Drawn::edward),
             queue: simulated(Contender::Queue),
-            collector,
+            collector: in_case_2(Contender::Collector),
             simulated_edward: simulated(Contender::Edward),
-            at_once: simulated(self.at_once()),
+            at_once: simulated(Contender::QueueAtOnce),
+            collector_at_once: in_case_2(Contender::CollectorAtOnce),
+            largest_first,
             chance,
             rounds,
         }
@@ -247,14 +266,6 @@ impl Figure {
 
     fn draw(self, effort: &Effort, results: &Results) -> Page {
         let curves = self.curves(effort, results);
-        let mut drawn = self.series(&curves);
-        if self.shows_chance() {
-            drawn.push(Series::new(
-                "share=collect, exponential M and E",
-                Origin::Simulated,
-                curves.chance.clone(),
-            ));
-        }
         let chart = Chart {
             suffix: "",
             title: self.title(),
@@ -263,7 +274,7 @@ impl Figure {
                 Measure::Time => "time until all tokens are back",
                 Measure::Messages => "messages of the round",
             }),
-            series: drawn,
+            series: self.series(&curves),
         };
         Page { parts: vec![Part::Chart(chart), Part::Text(self.note())], claims: claims::of(self, &curves) }
     }
@@ -271,7 +282,7 @@ impl Figure {
     fn series(self, curves: &Curves) -> Vec<Series> {
         let (queue, at_once) = match self.case {
             Case::One => ("share=collect", "share=equal"),
-            Case::Two => ("share=collect return=queue", "share=equal return=collector"),
+            Case::Two => ("share=collect return=queue", "share=equal return=queue"),
         };
         let mut drawn = vec![
             Series::new("proposed, formula", Origin::Formula, curves.printed.clone()),
@@ -281,14 +292,6 @@ impl Figure {
             Series::new(format!("{queue}, formula of ours"), Origin::Formula, curves.ours.clone()),
             Series::new(queue, Origin::Simulated, curves.queue.clone()),
         ];
-        if self.case == Case::Two {
-            drawn.push(Series::new(
-                "share=collect return=collector",
-                Origin::Simulated,
-                curves.collector.clone(),
-            ));
-        }
-        drawn.push(Series::new(at_once, Origin::Simulated, curves.at_once.clone()));
         if (self.case, self.measure) == (Case::Two, Measure::Messages) {
             let mended = curves.rounds.iter().map(|round| Dot::exact(round.x, round.messages_2_mended()));
             drawn.insert(
@@ -296,7 +299,16 @@ impl Figure {
                 Series::new("proposed, formula with the K put in", Origin::Formula, mended.collect()),
             );
         }
-        drawn.push(Series::new("chaudhuri-edward", Origin::Simulated, curves.simulated_edward.clone()));
+        let simulated = [
+            ("share=collect return=collector", &curves.collector),
+            (at_once, &curves.at_once),
+            ("share=equal return=queue, largest group first", &curves.largest_first),
+            ("share=equal return=collector", &curves.collector_at_once),
+            ("chaudhuri-edward", &curves.simulated_edward),
+            ("share=collect, exponential M and E", &curves.chance),
+        ];
+        let shown = simulated.into_iter().filter(|(_, dots)| !dots.is_empty());
+        drawn.extend(shown.map(|(label, dots)| Series::new(label, Origin::Simulated, dots.clone())));
         // Where the program draws what the text prints, one curve is enough.
         if curves.drawn == curves.printed {
             drawn.retain(|series| series.label != "proposed, as drawn");
@@ -343,6 +355,12 @@ impl Figure {
             "{note} Curves as drawn are those of the authors' public program; where it draws what the text \
                         prints, they are left out."
         );
+        if self.case == Case::Two {
+            note = format!(
+                "{note} The requests of the smallest group arrive first, those of the largest last, unless the curve says \
+                 otherwise."
+            );
+        }
         if self.against == Against::Nodes {
             note = format!(
                 "{note} The captions of figures 12 to 15 do not give k and q: the program has 50 and 5."
@@ -385,6 +403,13 @@ fn round_of(nodes: u32, tokens: u32, options: &[(&str, &str)], workload: Workloa
         timers: Some(true),
         ..Plan::default()
     }
+}
+
+/// The same round if the group with the most requests is heard first.
+fn largest_first(round: &Round) -> Round {
+    let mut sizes = round.sizes.clone();
+    sizes.reverse();
+    Round { sizes, ..*round }
 }
 
 /// The same round of `collectors` with exponential times, from several seeds.

@@ -16,22 +16,27 @@ pub(super) fn of(figure: Figure, curves: &Curves) -> Vec<Claim> {
             if figure.against == Against::Tokens {
                 claims.push(falls("tokens", figure, "the time", curves));
             }
-            claims.extend([wins(figure, "time", curves), wins_at_once(figure, "time", curves)]);
+            claims.push(wins(figure, "time", curves));
         }
         Measure::Messages => {
             if figure.against == Against::Tokens {
                 claims.push(falls("tokens", figure, "the number of messages", curves));
             }
-            claims.extend([wins(figure, "messages", curves), wins_at_once(figure, "messages", curves)]);
+            claims.push(wins(figure, "messages", curves));
             if figure.case == Case::Two {
                 claims.push(mended(curves));
             }
         }
     }
+    claims.extend(wins_at_once(figure, curves));
+    if !curves.largest_first.is_empty() {
+        claims.push(order_of_arrival(curves));
+    }
     if figure.case == Case::Two {
         claims.push(helped(figure, curves));
     }
-    claims.extend(drawn(figure, curves));
+    claims.push(drawn(figure, curves));
+    claims.extend(groups_drawn(figure, curves));
     if !curves.chance.is_empty() {
         claims.push(averages(curves));
     }
@@ -43,11 +48,10 @@ fn simulated(figure: Figure, curves: &Curves) -> &[Dot] {
     if figure.case == Case::One { &curves.queue } else { &curves.collector }
 }
 
-/// What the authors' program draws, where that is not what the text says.
-fn drawn(figure: Figure, curves: &Curves) -> Vec<Claim> {
+/// Whether the authors' program draws what the text prints.
+fn drawn(figure: Figure, curves: &Curves) -> Claim {
     let found = format!("{}; {}", course("printed", &curves.printed), course("drawn", &curves.drawn));
     let same = |one: &[Dot], other: &[Dot]| one.iter().zip(other).all(|(a, b)| (a.y - b.y).abs() < 1e-9);
-    let mut claims = Vec::new();
     let says = "the curve of the proposed algorithm is the formula of this case";
     let reason = match (figure.measure, figure.case) {
         (Measure::Time, Case::One) => "The program has the printed formula.",
@@ -63,32 +67,33 @@ fn drawn(figure: Figure, curves: &Curves) -> Vec<Claim> {
              with 2NQ for NQ."
         }
     };
-    claims.push(
-        Claim::holds(source(figure), says, same(&curves.printed, &curves.drawn), found).because(reason),
-    );
-    if figure.case == Case::Two && figure.against != Against::Tokens {
-        let reason = match figure.against {
-            Against::Groups => {
-                "The program's list of requests stays that of all eight groups, whatever q is."
-            }
-            _ => "The program has as many groups as there are powers of two below n, not q.",
-        };
-        let groups: Vec<(f64, usize, f64)> = curves
-            .rounds
-            .iter()
-            .map(|round| {
-                let drawn = Drawn::of(figure.against, round.x as u32);
-                (round.x, drawn.requests.len(), drawn.groups)
-            })
-            .collect();
-        let holds = groups.iter().all(|&(_, asking, groups)| asking as f64 == groups);
-        let ends = [groups.first(), groups.last()].into_iter().flatten();
-        let found: Vec<String> = ends
-            .map(|(x, asking, groups)| format!("at {x}: {asking} groups ask, and q is {groups}"))
-            .collect();
-        claims.push(Claim::holds(source(figure), "q groups ask", holds, found.join("; ")).because(reason));
-    }
-    claims
+    Claim::holds(source(figure), says, same(&curves.printed, &curves.drawn), found).because(reason)
+}
+
+/// Whether the drawn curves that go by the program's list of requests have q groups in it.
+fn groups_drawn(figure: Figure, curves: &Curves) -> Option<Claim> {
+    // The two message formulas of the proposed algorithm are exchanged, so its curve goes by the list in case 1.
+    let says = match (figure.measure, figure.case) {
+        (Measure::Messages, Case::One) => "in the curve drawn for the proposed algorithm, q groups ask",
+        (Measure::Messages, Case::Two) => "in the curve drawn for Chaudhuri–Edward, q groups ask",
+        (Measure::Time, Case::Two) => "in the curves drawn for both algorithms, q groups ask",
+        (Measure::Time, Case::One) => return None,
+    };
+    let reason = match figure.against {
+        Against::Tokens => return None,
+        Against::Groups => "The program's list of requests stays that of all eight groups, whatever q is.",
+        Against::Nodes => "The program has as many groups as there are powers of two below n, not q.",
+    };
+    let counted = |x: f64| {
+        let drawn = Drawn::of(figure.against, x as u32);
+        (x, drawn.requests.len(), drawn.groups)
+    };
+    let groups: Vec<(f64, usize, f64)> = curves.rounds.iter().map(|round| counted(round.x)).collect();
+    let holds = groups.iter().all(|&(_, asking, groups)| asking as f64 == groups);
+    let ends = [groups.first(), groups.last()].into_iter().flatten();
+    let found: Vec<String> =
+        ends.map(|(x, asking, groups)| format!("at {x}: {asking} in the list, and q is {groups}")).collect();
+    Some(Claim::holds(source(figure), says, holds, found.join("; ")).because(reason))
 }
 
 fn averages(curves: &Curves) -> Claim {
@@ -179,24 +184,58 @@ fn beats(figure: Figure, says: &str, ours: &[Dot], curves: &Curves) -> Claim {
     Claim { source: source(figure), says: says.to_string(), found, verdict, reason: String::new() }
 }
 
-/// The same with the rule that the text describes for sharing out.
-fn wins_at_once(figure: Figure, what: &str, curves: &Curves) -> Claim {
-    let less = if figure.measure == Measure::Time { "less" } else { "fewer" };
-    let says = format!("the same if free tokens are shared out at once (share=equal): {less} {what}");
-    let claim = beats(figure, &says, &curves.at_once, curves);
-    match (figure.measure, figure.case) {
-        (Measure::Time, Case::One) => claim.because(
+/// The same with the rule that the text describes for sharing out: with the default options, and in case 2 also if
+/// tokens return to their collector after each section.
+fn wins_at_once(figure: Figure, curves: &Curves) -> Vec<Claim> {
+    let less = if figure.measure == Measure::Time { "less time" } else { "fewer messages" };
+    let says = "the same if free tokens are shared out at once (share=equal)";
+    let queued = match (figure.measure, figure.case) {
+        (Measure::Time, Case::One) => {
             "The group that is heard first takes all tokens. They come back one by one, and each goes at once to the next \
              group, which deals all its requests to it. If the first group has requests for all tokens, every other \
-             group has one, as in the other algorithm, and waits longer for it.",
-        ),
-        (Measure::Time, Case::Two) => claim.because(
-            "The first request takes all tokens; but here they come back after each section, and are shared out anew.",
-        ),
-        (Measure::Messages, _) => claim.because(
-            "Tokens for which a group has no request go back at once, and each grant and return is a message.",
-        ),
+             group has one, as in the other algorithm, and waits longer for it."
+        }
+        (Measure::Time, Case::Two) => {
+            "The group that is heard first takes all tokens. Here it is the smallest: it returns those for which it has no \
+             request, and so does each that follows. The more tokens there are, the more have come back when the largest \
+             group is heard; none, if the first group has requests for all."
+        }
+        (Measure::Messages, _) => {
+            "Tokens for which a group has no request go back at once, and each grant and return is a message."
+        }
+    };
+    let with_queues = match figure.case {
+        Case::One => format!("{says}: {less}"),
+        Case::Two => format!("{says} and follow their queues (return=queue, the default): {less}"),
+    };
+    let mut claims = vec![beats(figure, &with_queues, &curves.at_once, curves).because(queued)];
+    if figure.case == Case::Two {
+        let says = format!("{says} and return after each section (return=collector): {less}");
+        let returned = match figure.measure {
+            Measure::Time => {
+                "The first request takes all tokens; but here they come back after each section, and are shared out anew."
+            }
+            Measure::Messages => queued,
+        };
+        claims.push(beats(figure, &says, &curves.collector_at_once, curves).because(returned));
     }
+    claims
+}
+
+/// Whether the time of a round depends on which group is heard first.
+fn order_of_arrival(curves: &Curves) -> Claim {
+    let says = "if free tokens are shared out at once (share=equal), the time does not depend on which group is heard first";
+    let found = format!(
+        "{}; {}",
+        course("smallest group first", &curves.at_once),
+        course("largest first", &curves.largest_first)
+    );
+    let same =
+        curves.at_once.iter().zip(&curves.largest_first).all(|(one, other)| (one.y - other.y).abs() < 1e-9);
+    Claim::holds("ours", says, same, found).because(
+        "A group keeps as many tokens as it has requests. If the largest is heard first, it keeps all of them, and the others \
+         get them one by one, each with a whole group to serve.",
+    )
 }
 
 fn wins(figure: Figure, what: &str, curves: &Curves) -> Claim {

@@ -106,10 +106,60 @@ fn draw(effort: &Effort, results: &Results) -> Page {
         chart("all-messages", Askers::All, sends, messages),
     ];
     let at = |askers, measure, contender| dots(contender, askers, measure);
-    Page {
-        parts,
-        claims: claims(&|askers, contender| (at(askers, wait, contender), at(askers, messages, contender))),
+    let mut claims =
+        claims(&|askers, contender| (at(askers, wait, contender), at(askers, messages, contender)));
+    claims.extend(fairness(&rates, &|contender, askers, rate| {
+        results.of(&point(effort, contender, askers, rate))
+    }));
+    Page { parts, claims }
+}
+
+/// Whether the text's rule is fairer than Chaudhuri and Edward's: by the longest wait, and by how evenly nodes enter.
+fn fairness<'a>(rates: &[f64], of: &dyn Fn(Contender, Askers, f64) -> &'a Summary) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for (askers, who) in [(Askers::OneGroup, "one group asks"), (Askers::All, "all groups ask")] {
+        let longest = |contender| -> Vec<f64> {
+            rates.iter().map(|&rate| of(contender, askers, rate).longest_wait).collect()
+        };
+        let [equal, cap, edward] = [EQUAL, CAP, EDWARD].map(longest);
+        let shorter = equal.iter().zip(&edward).all(|(ours, other)| *ours < 0.98 * other);
+        let most = |waits: &[f64]| short(waits.iter().copied().fold(0.0, f64::max));
+        let found = format!(
+            "the longest wait at any λ is {} hops with share=equal, {} with share=cap, {} with chaudhuri-edward",
+            most(&equal),
+            most(&cap),
+            most(&edward)
+        );
+        let says = format!("fairer than Chaudhuri and Edward where {who}: the longest wait is shorter");
+        claims.push(Claim::holds(SOURCE, &says, shorter, found).because(match askers {
+            Askers::OneGroup => "With all tokens in the group that asks, no node waits for another.",
+            Askers::All => "All groups wait for the same tokens, whichever way these are shared out.",
+        }));
+        let even = |contender| -> Vec<simulator::Estimate> {
+            rates.iter().map(|&rate| of(contender, askers, rate).fairness).collect()
+        };
+        let (ours, other) = (even(EQUAL), even(EDWARD));
+        let beyond_chance = |ours: &simulator::Estimate, other: &simulator::Estimate| {
+            ours.mean - other.mean > 3.0 * (ours.stderr.powi(2) + other.stderr.powi(2)).sqrt()
+        };
+        let fairer = ours.iter().zip(&other).all(|(ours, other)| beyond_chance(ours, other));
+        let range = |estimates: &[simulator::Estimate]| {
+            let means = || estimates.iter().map(|estimate| estimate.mean);
+            let (least, most) = (means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max));
+            format!("{least:.4} to {most:.4}")
+        };
+        let found = format!(
+            "Jain's index over all {NODES} nodes: {} with share=equal, {} with chaudhuri-edward",
+            range(&ours),
+            range(&other)
+        );
+        let says = format!("fairer than Chaudhuri and Edward where {who}: nodes enter more evenly");
+        claims.push(Claim::holds(SOURCE, &says, fairer, found).because(
+            "Every node that asks is served before it asks again, so that entries are about even with either rule. If one \
+             group of eight asks, the index is at most 0.125.",
+        ));
     }
+    claims
 }
 
 /// The waits and messages of a contender.

@@ -4,8 +4,8 @@
 use super::drawing::{kinds_table, makki_note, model_note};
 use super::messages::{self, MEDIUM, TOGETHER, fewest, messages_at};
 use super::model::{
-    CHEAPER, COSTLY, Contender, FREE, HEAVY, LIGHT, MAKKI, OTHERS, PROPOSED, RANDOM, RAYMOND, View, curves,
-    kind,
+    CHEAPER, COSTLY, Contender, FREE, HEAVY, LIGHT, MAKKI, MARKED, OTHERS, PROPOSED, RANDOM, RAYMOND, View,
+    curves, kind,
 };
 use super::verdicts::{excess, mostly, percent, unless_so};
 use super::wait_claims::{free_handling, heuristic, quickest, rises, waits_at};
@@ -35,14 +35,18 @@ pub(super) fn exhibits() -> Vec<Exhibit> {
             id: "paper-4",
             source: "003 fig. 4",
             title: "Messages for each entry, Tr = Ts = 0.1",
-            points: |effort| curves(effort, &[COSTLY, CHEAPER, FREE, COSTLY.with_long_sections()]),
+            points: |effort| {
+                let mut points = curves(effort, &[COSTLY, CHEAPER, FREE, COSTLY.with_long_sections()]);
+                points.push(COSTLY.point(effort, MARKED, HEAVY));
+                points
+            },
             draw: draw_figure_4,
         },
         Exhibit {
             id: "paper-5",
             source: "003 fig. 5",
             title: "Words in each message, Tr = Ts = 0.1",
-            points: |effort| curves(effort, &[COSTLY]),
+            points: message_length::points,
             draw: draw_figure_5,
         },
     ]

@@ -1,10 +1,12 @@
 //! Figures 17 to 19 of the thesis: words in each message against the request rate; and words for each entry,
 //! a measure that 003 names and leaves out.
 
+use simulator::Point;
+
 use super::drawing::{Figure, printed, text};
 use super::model::{
-    CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, MAKKI, OTHERS, PROPOSED, RANDOM, RAYMOND, Regime,
-    SECTION_B1, SRIMANI, View, curves, kind, words, words_per_entry,
+    CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, MAKKI, MARKED, OTHERS, PROPOSED, RANDOM, RAYMOND,
+    Regime, SECTION_B1, SRIMANI, View, curves, kind, words, words_per_entry,
 };
 use super::verdicts::{Pair, alike, between, finding, unless_so};
 use crate::page::Axis;
@@ -17,7 +19,7 @@ pub(super) fn exhibits() -> Vec<Exhibit> {
             id: "thesis-17",
             source: "001 fig. 17",
             title: "Words in each message, Tr = Ts = 0.1",
-            points: |effort| curves(effort, &[COSTLY]),
+            points,
             draw: draw_figure_17,
         },
         Exhibit {
@@ -35,6 +37,13 @@ pub(super) fn exhibits() -> Vec<Exhibit> {
             draw: |effort, results| draw_like(effort, results, FREE),
         },
     ]
+}
+
+/// The points of figures 17 of the thesis and 5 of the paper.
+pub(super) fn points(effort: &Effort) -> Vec<Point> {
+    let mut points = curves(effort, &[COSTLY]);
+    points.push(COSTLY.point(effort, MARKED, HEAVY));
+    points
 }
 
 /// Words in each message, and for each entry.
@@ -106,9 +115,14 @@ const VISITS: &str = "How often privileges travel in vain depends on how soon re
 pub(super) fn at_saturation(view: &View, source: &'static str) -> Vec<Claim> {
     let ours = |contender| view.words(COSTLY, contender, HEAVY);
     let srimani = view.summary(COSTLY, SRIMANI, HEAVY);
+    let marked = view.summary(COSTLY, MARKED, HEAVY);
+    let (least, most) = range(view.rates().into_iter().map(|rate| view.words(COSTLY, SRIMANI, rate)));
     let privileges = format!(
-        "With {:.2} PRIVILEGEs for each entry; each visit in vain, of which the printed rules probably allow more, adds to the mean.",
-        kind(srimani, "PRIVILEGE")
+        "A PRIVILEGE has over n words, a REQUEST 4, so the mean goes by the PRIVILEGEs for each entry: {:.2} at λ = 1, and {:.2} with the \
+         other reading of the printed rules (receiver=marked, {:.2} words). Over all λ the mean is {least:.2} to {most:.2}.",
+        kind(srimani, "PRIVILEGE"),
+        kind(marked, "PRIVILEGE"),
+        marked.words_per_message.mean
     );
     let makki = view.summary(COSTLY, MAKKI, HEAVY);
     // Its other messages have 4 words (REQUEST, UPDATE) and 3 (RELEASE).
@@ -145,6 +159,11 @@ pub(super) fn at_saturation(view: &View, source: &'static str) -> Vec<Claim> {
             &full_tokens,
         ),
     ]
+}
+
+/// The least and the largest.
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, 0.0), |(least, most), value| (value.min(least), value.max(most)))
 }
 
 fn almost_the_same(view: &View) -> Claim {

@@ -67,6 +67,13 @@ pub(super) const SILENT: Contender = Contender {
     in_clusters: PUBLISHED_IN_CLUSTERS,
     options: &[("choose", "last-seen"), ("inform", "0")],
 };
+/// The second without INFORM messages.
+pub(super) const RANDOM_SILENT: Contender = Contender {
+    label: "proposed, random token, ν = 0",
+    algorithm: PUBLISHED,
+    in_clusters: PUBLISHED_IN_CLUSTERS,
+    options: &[("choose", "random"), ("inform", "0")],
+};
 /// Makki et al.
 pub(super) const MAKKI: Contender =
     Contender { label: "makki", algorithm: "makki", in_clusters: "partitioned(makki)", options: &[] };
@@ -105,6 +112,15 @@ pub(super) const RAYMOND: Contender = Contender {
     in_clusters: "partitioned(raymond-k)",
     options: &[],
 };
+/// Srimani and Reddy, if a node marks the receiver of its privilege on exit, too.
+pub(super) const MARKED: Contender =
+    Contender { label: "receiver=marked", options: &[("receiver", "marked")], ..SRIMANI };
+/// Raymond, with other orders of the replies that a node sends on exit; by number is the default.
+pub(super) const REPLIES: [Contender; 3] = [
+    Contender { label: "reply=ring", options: &[("reply", "ring")], ..RAYMOND },
+    Contender { label: "reply=arrival", options: &[("reply", "arrival")], ..RAYMOND },
+    Contender { label: "reply=oldest", options: &[("reply", "oldest")], ..RAYMOND },
+];
 
 /// The curves of every figure, in the order of the legend.
 pub(super) const CONTENDERS: [Contender; 5] = [PROPOSED, RANDOM, MAKKI, SRIMANI, RAYMOND];

@@ -102,9 +102,15 @@ fn draw(effort: &Effort, results: &Results) -> Page {
 fn haste<'a>(of: &dyn Fn(Contender) -> &'a Summary) -> Claim {
     let [silent, informs] = [SILENT, INFORMS].map(|contender| of(contender).fairness.mean);
     let says = format!("one token, informing 2: every node enters at λ = {HASTE}, too");
-    let found = format!("Jain's index {} (informing nobody: {})", short(informs), short(silent));
+    let found = format!(
+        "Jain's index {} (informing nobody: {}; if one node has all entries of a run, it is {} there)",
+        short(informs),
+        short(silent),
+        short(1.0 / f64::from(NODES))
+    );
     Claim::holds("ours", &says, informs > 0.9, found).because(
         "Sending two INFORM messages takes 0.2, and a node thinks for 0.1: it asks again before it has read the requests of \
-         the others, and has the token. So one node has all entries, as long as it is in such haste; the curves end before.",
+         the others, and has the token. A node that has begun to do so has all entries, as long as it is in such haste; the curves \
+         end before.",
     )
 }

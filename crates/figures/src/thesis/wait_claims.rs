@@ -1,8 +1,8 @@
 //! The thesis' claims about waits, sentence by sentence.
 
 use super::model::{
-    CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, HOP, LIGHT, MAKKI, NODES, OTHERS, PROPOSED, RANDOM,
-    RAYMOND, Regime, SECTION_B1, SRIMANI, TOKENS, View, kind,
+    CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, HOP, LIGHT, MAKKI, MARKED, NODES, OTHERS, PROPOSED,
+    RANDOM, RAYMOND, REPLIES, Regime, SECTION_B1, SRIMANI, TOKENS, View, kind,
 };
 use super::verdicts::{Pair, alike, at_most, between, each, everywhere, excess, finding, unless_so};
 use super::waits::{BEYOND, COSTLIER, Charge, far_beyond, half_charged, makki_alone};
@@ -118,11 +118,11 @@ fn broadcasters(view: &View) -> Vec<Claim> {
     };
     let raymond =
         between(SECTION_B1, "At λ = 1 Raymond's algorithm waits 16 to 18 units.", range, wait(RAYMOND), 0.02);
+    let orders = REPLIES.map(|order| format!("{:.1} with {}", wait(order), order.label)).join(", ");
     let raymond_reason = format!(
         "Set by how processors share out their work, which the text leaves open ({}). On leaving, up to n−1 replies \
          go out one after the other, here by number of node, and the one that the next node waits for may be among the \
-         last. The order decides: trials with replies in the order in which requests came (reply=arrival) gave 12.2, \
-         with reply=ring 18.5. The text gives no order.",
+         last. The order decides, and the text gives none: the wait is {orders}.",
         both(RAYMOND)
     );
     let srimani =
@@ -130,10 +130,31 @@ fn broadcasters(view: &View) -> Vec<Claim> {
     let srimani_reason = format!(
         "Set by how processors share out their work, which the text leaves open ({}): a privilege waits at a node that is \
          still sending its n−1 requests. As printed, a node that leaves does not mark the receiver of its privilege as \
-         served; a trial with receiver=marked gave 14.8.",
-        both(SRIMANI)
+         served; with receiver=marked the wait is {:.1}. {}",
+        both(SRIMANI),
+        wait(MARKED),
+        where_free(view, range)
     );
     vec![unless_so(raymond, &raymond_reason), unless_so(srimani, &srimani_reason), visits(view)]
+}
+
+/// Where the printed rule of Srimani's algorithm waits as long as the text says if sending and receiving cost nothing.
+fn where_free(view: &View, (low, high): (f64, f64)) -> String {
+    let wait = |rate| view.wait(FREE, SRIMANI, rate);
+    let within: Vec<String> = view
+        .rates()
+        .into_iter()
+        .filter(|&rate| (low..=high).contains(&wait(rate)))
+        .map(|rate| format!("{:.1} at λ = {rate}", wait(rate)))
+        .collect();
+    let heavy = wait(HEAVY);
+    match within.is_empty() {
+        true => format!("With Tr = Ts = 0 it is {heavy:.1} at λ = 1 and nowhere {low} to {high}."),
+        false => format!(
+            "With Tr = Ts = 0 the printed rule does wait {low} to {high} units at some rates ({}), and {heavy:.1} at λ = 1.",
+            within.join(", ")
+        ),
+    }
 }
 
 /// Every free privilege goes to each requester, and has to go on from there.

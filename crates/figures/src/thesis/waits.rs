@@ -4,8 +4,8 @@ use simulator::Point;
 
 use super::drawing::{Figure, makki_note, model_note, printed, saturation, text};
 use super::model::{
-    CHEAPER, CONTENDERS, COSTLY, FREE, HEAVY, LIGHT, MAKKI, OTHERS, PROPOSED, RAYMOND, Regime, SRIMANI, View,
-    curves, wait,
+    CHEAPER, CONTENDERS, COSTLY, Contender, FREE, HEAVY, LIGHT, MAKKI, MARKED, OTHERS, PROPOSED, RAYMOND,
+    REPLIES, Regime, SRIMANI, View, curves, rates, wait,
 };
 use super::wait_claims as claims;
 use crate::page::Axis;
@@ -113,7 +113,7 @@ pub(super) enum Charge {
 }
 
 /// A point at which only sending, or only receiving, occupies a processor.
-pub(super) fn half_charged(effort: &Effort, contender: super::model::Contender, charge: Charge) -> Point {
+pub(super) fn half_charged(effort: &Effort, contender: Contender, charge: Charge) -> Point {
     let mut point = COSTLY.point(effort, contender, HEAVY);
     match charge {
         Charge::Sending => point.plan.receive = 0.0,
@@ -133,6 +133,8 @@ fn points_of_figure_10(effort: &Effort) -> Vec<Point> {
             [Charge::Sending, Charge::Receiving].map(|charge| half_charged(effort, contender, charge)),
         );
     }
+    points.extend(REPLIES.into_iter().chain([MARKED]).map(|trial| COSTLY.point(effort, trial, HEAVY)));
+    points.extend(rates(effort).into_iter().map(|rate| FREE.point(effort, SRIMANI, rate)));
     points
 }
 
@@ -143,6 +145,7 @@ fn draw_figure_10(effort: &Effort, results: &Results) -> Page {
         model_note(),
         makki_note(),
         charges_table(&view),
+        readings_table(&view),
         fairness_table(&view),
     ];
     let mut all = claims::figure_10(&view);
@@ -167,6 +170,23 @@ fn charges_table(view: &View) -> Part {
         title: "Time to enter at λ = 1 by what occupies a processor for 0.1 (the hop stays 1)".to_string(),
         columns: super::drawing::columns(&names),
         rows: vec![row(SRIMANI), row(RAYMOND)],
+    })
+}
+
+/// The waits of the two broadcasting algorithms under each reading of what the text leaves open.
+fn readings_table(view: &View) -> Part {
+    let row = |reading: Contender, option: &str| {
+        let wait = view.wait(COSTLY, reading, HEAVY);
+        vec![reading.algorithm.to_string(), option.to_string(), format!("{wait:.2}")]
+    };
+    let mut rows = vec![row(SRIMANI, "receiver=unmarked, as printed"), row(MARKED, MARKED.label)];
+    rows.push(row(RAYMOND, "reply=number, the default"));
+    rows.extend(REPLIES.map(|reading| row(reading, reading.label)));
+    Part::Table(Table {
+        suffix: "readings",
+        title: "Time to enter at λ = 1 by what the text leaves open".to_string(),
+        columns: super::drawing::columns(&["algorithm", "option", "time to enter"]),
+        rows,
     })
 }
 
