@@ -22,6 +22,8 @@ use crate::workbench::seat::{in_processes, on_seats};
 const MOST_NODES: u32 = 64;
 /// The most entries of a node: all it does is kept in memory.
 const MOST_ENTRIES: u32 = 10_000;
+/// What the timers of an algorithm allow for a message, beyond the delay that was asked for.
+const MOST_BEYOND: Duration = Duration::from_millis(1);
 /// Rates between these leave pauses of a microsecond to a hundred seconds.
 const RATES: std::ops::RangeInclusive<f64> = 0.00001..=1000.0;
 
@@ -191,7 +193,7 @@ impl Experiment {
             let info = registry::info_with(algorithm, &plan.setting)?;
             if info.relies_on_timers() {
                 // These timers detect no failures and only set a pace: about as long as messages and sections take.
-                plan.longest_delay = plan.shortest_delay + Duration::from_millis(1);
+                plan.longest_delay = plan.shortest_delay + MOST_BEYOND;
                 plan.longest_section = 2 * plan.section;
             }
             for &rate in &rates {
@@ -277,6 +279,9 @@ impl Experiment {
             message: milliseconds(tally.mean_travel()),
             section: milliseconds(tally.mean_section()),
             think: milliseconds(tally.mean_think()),
+            pace: registry::info_with(algorithm, &plan.setting)?
+                .relies_on_timers()
+                .then(|| milliseconds(plan.longest_delay)),
             clock_error: milliseconds(tally.clock_error),
         };
         Ok((tally, numbers))

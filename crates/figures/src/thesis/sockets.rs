@@ -37,6 +37,8 @@ pub struct Measured {
     pub section: f64,
     /// The mean time between an exit and the next request of a client; 0 if there was none.
     pub think: f64,
+    /// What a hop counts for the timers, if the algorithm's timers set a pace.
+    pub pace: Option<f64>,
     /// How well the clocks of the machines are known; 0 if all nodes were on one machine.
     pub clock_error: f64,
 }
@@ -245,7 +247,8 @@ fn note(lines: &[Line]) -> Part {
          high as printed where nothing else was asked for: see thesis-30.\n\nSimulated: with the mean times of messages, sections and pauses that were measured in the same run, taken as \
          constant (pauses as exponential); messages occupy no processor. What remains as a difference is what varies: \
          processes share the cores, so that messages are late together. Over sockets every client enters \
-         equally often and then stops, so that a run ends with a lighter load; in a simulated run some enter more often than others, \
+         equally often and then stops, so that a run ends with a lighter load. A simulated run ends with its last entry, and the messages of requests \
+         that still wait count, so that its mean may be above what an entry costs at most, by more the shorter the run is. In a simulated run some enter more often than others, \
          where the algorithm is unfair much more, and a mean over entries is then not one over nodes.",
         range(lines, |measured| measured.message),
         range(lines, |measured| measured.section),

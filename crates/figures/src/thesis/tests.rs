@@ -10,7 +10,7 @@ use super::sockets::{self, Measured, Sample};
 use super::{exhibits, model};
 use crate::report::Shown;
 use crate::results::{Results, distinct};
-use crate::{Effort, Page, Part, Verdict};
+use crate::{Claim, Effort, Page, Part, Verdict};
 
 /// The smallest effort that allows comparisons: errors need two seeds.
 const TINY: Effort = Effort { seeds: 2, quick: true };
@@ -134,8 +134,13 @@ fn the_printed_numbers_that_reproduce_do() {
 
 /// Runs over sockets with these numbers at a light and a heavy load: messages and waits of both algorithms.
 fn over_sockets(proposed: [(f64, f64); 2], raymond: [(f64, f64); 2]) -> Vec<Shown> {
+    paced(None, &[("bulgannawar-vaidya", proposed), ("raymond-k", raymond)])
+}
+
+/// The same of any algorithms, whose timers count this for a hop.
+fn paced(pace: Option<f64>, runs: &[(&str, [(f64, f64); 2])]) -> Vec<Shown> {
     let mut all = Vec::new();
-    for (algorithm, numbers) in [("bulgannawar-vaidya", proposed), ("raymond-k", raymond)] {
+    for &(algorithm, numbers) in runs {
         for (rate, (messages, wait)) in [0.01, 1.0].into_iter().zip(numbers) {
             let sample = |node: u32| {
                 let stray = 1.0 + 0.001 * (f64::from(node) - 4.0);
@@ -150,6 +155,7 @@ fn over_sockets(proposed: [(f64, f64); 2], raymond: [(f64, f64); 2]) -> Vec<Show
                 message: 6.5,
                 section: 2.0,
                 think: 1.0 / rate,
+                pace,
                 clock_error: 0.0,
             });
         }
@@ -159,9 +165,26 @@ fn over_sockets(proposed: [(f64, f64); 2], raymond: [(f64, f64); 2]) -> Vec<Show
     sockets::show(&all, 3, &Results::new(points, summaries))
 }
 
-fn verdict<'a>(shown: &'a [Shown], says: &str) -> &'a Verdict {
+fn claim<'a>(shown: &'a [Shown], says: &str) -> &'a Claim {
     let mut claims = shown.iter().flat_map(|shown| &shown.page.claims);
-    &claims.find(|claim| claim.says.contains(says)).unwrap_or_else(|| panic!("{says}")).verdict
+    claims.find(|claim| claim.says.contains(says)).unwrap_or_else(|| panic!("{says}"))
+}
+
+fn verdict<'a>(shown: &'a [Shown], says: &str) -> &'a Verdict {
+    &claim(shown, says).verdict
+}
+
+#[test]
+fn a_difference_that_timers_make_is_put_down_to_them() {
+    const NUMBERS: [(f64, f64); 2] = [(2.0, 99.0), (2.0, 99.0)];
+    for pace in [None, Some(7.5)] {
+        let shown = paced(pace, &[("bulgannawar-vaidya", NUMBERS)]);
+        for says in ["messages over sockets are those", "waits over sockets are those"] {
+            let Claim { verdict, reason, .. } = claim(&shown, says);
+            assert!(matches!(verdict, Verdict::Differs(_)), "{says}: {verdict:?}");
+            assert_eq!(reason.contains("count 7.50 ms for a hop"), pace.is_some(), "{says}: {reason}");
+        }
+    }
 }
 
 #[test]
