@@ -83,6 +83,11 @@ pub(super) fn burst(shape: Tree, nodes: u32, effort: &Effort) -> Point {
     tree(shape, Plan { entries, warmup: nodes.into(), ..plan(nodes, Workload::Burst, RARELY) })
 }
 
+/// Every node makes one request, all at once, as in the text's own high load.
+pub(super) fn once(algorithm: &str, nodes: u32) -> Point {
+    point(algorithm, plan(nodes, Workload::Once(Vec::new()), RARELY), 1)
+}
+
 /// The node on the last position makes one request.
 pub(super) fn last_leaf(nodes: u32) -> Point {
     tree(Tree::Swaps, plan(nodes, Workload::Once(vec![(nodes - 1, nodes - 1)]), RARELY))

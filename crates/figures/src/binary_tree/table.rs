@@ -3,7 +3,7 @@
 use simulator::Point;
 
 use super::formulas::{Formula, Row, TABLE};
-use super::loads::{heavy, light};
+use super::loads::{heavy, light, once};
 use super::{OTHERS, all};
 use crate::compare::short;
 use crate::page::{Claim, Page, Part, Table, Verdict};
@@ -14,6 +14,9 @@ const SIZE: u32 = 31;
 const LARGER: u32 = 127;
 
 const SOURCE: &str = "002 table 2";
+
+/// Lodha and Kshemkalyani's, whose cost depends on what heavy load is.
+const BY_PRIORITY: &str = "lodha-kshemkalyani";
 
 pub(super) fn exhibit() -> Exhibit {
     let title = "Delay and messages of the algorithms that the text compares, printed and simulated";
@@ -26,7 +29,7 @@ fn simulated() -> impl Iterator<Item = &'static str> {
 
 fn points(effort: &Effort) -> Vec<Point> {
     let points = |name| [SIZE, LARGER].map(|nodes| [heavy(name, nodes, effort), light(name, nodes, effort)]);
-    simulated().flat_map(points).flatten().chain(planes(effort)).collect()
+    simulated().flat_map(points).flatten().chain(planes(effort)).chain([once(BY_PRIORITY, SIZE)]).collect()
 }
 
 /// Maekawa's algorithm at heavy and at light load with the quorums of its own text: 31 nodes are a projective
@@ -116,6 +119,7 @@ fn draw(effort: &Effort, results: &Results) -> Page {
                 waiters to the entry that it makes possible. Messages of swaps are counted in lacbt's.";
     let mut claims: Vec<Claim> = TABLE.iter().flat_map(|row| claims(row, effort, results)).collect();
     claims.extend(plane_claims(&measured_planes(effort, results)));
+    claims.push(once_claim(all(results.of(&once(BY_PRIORITY, SIZE))).mean));
     Page { parts: vec![Part::Table(table), Part::Text(note.to_string())], claims }
 }
 
@@ -169,6 +173,15 @@ fn plane_claims(found: &Measured) -> [Claim; 2] {
     })
 }
 
+/// What the text prints for Lodha and Kshemkalyani's algorithm, judged with the high load of its section 4.2.3.
+fn once_claim(found: f64) -> Claim {
+    let printed = f64::from(SIZE) - 1.0;
+    let says = "Lodha and Kshemkalyani: N − 1 messages at heavy load, if all attempt at once and once (section 4.2.3)";
+    let text = format!("{} at N = {SIZE}, where the formula gives {}", short(found), short(printed));
+    Claim { found: text, ..Claim::number(SOURCE, says, printed, found, 0.05) }
+        .because("N(N − 1) REQUESTs, which answer each other, and N − 1 FLUSHes, for N entries.")
+}
+
 /// The reasons, for delay, heavy and light load.
 fn reasons(ours: &str) -> (&'static str, &'static str, &'static str) {
     match ours {
@@ -193,10 +206,11 @@ fn reasons(ours: &str) -> (&'static str, &'static str, &'static str) {
              pointers; O(N) can only be meant for the worst case.",
             "A path of pointers has H(N − 1) of them on average, as in naimi-trehel.",
         ),
-        "lodha-kshemkalyani" => (
+        BY_PRIORITY => (
             "",
             "Only requests that are made at the same time answer each other. A node that asks again after it has left is \
-             answered by all, so at saturation it is 2(N − 1), as at light load.",
+             answered by all, so at saturation it is 2(N − 1), as at light load. If all attempt once, it is as printed: the \
+             last claim of this exhibit.",
             "",
         ),
         "lacbt" => (

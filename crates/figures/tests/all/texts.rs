@@ -82,6 +82,7 @@ fn everything_can_be_drawn_and_the_verdicts_are_what_was_found_before() {
     assert!(matches!(verdict("tree-20", "everybody asks: 6["), Verdict::Differs(_)));
     assert_eq!(verdict("tree-medium", "one node of each level"), Verdict::Reproduces);
     assert_eq!(verdict("tree-table-2", "Lamport: 3(N − 1) messages at heavy"), Verdict::Reproduces);
+    assert_eq!(verdict("tree-table-2", "if all attempt at once and once"), Verdict::Reproduces);
 }
 
 #[test]
