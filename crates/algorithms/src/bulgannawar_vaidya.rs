@@ -366,6 +366,8 @@ impl BulgannawarVaidya {
             let wrong = site.has_defect(Defect::TokenPointsGot);
             self.point(if wrong { id } else { asked }, via);
             self.stamp_now(site, asked);
+        } else if tag.is_some() {
+            out.never("the token that was asked for comes with a tag");
         }
         let tag = if site.has_defect(Defect::NullTagsForModified) { None } else { tag };
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, tag }));
