@@ -19,6 +19,8 @@ mod paper;
 
 pub use defects::Defect;
 
+const LOWEST: &[(&str, &str)] = &[("next", "lowest")];
+
 /// A node's state.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuzukiKasami {
@@ -35,7 +37,7 @@ pub struct SuzukiKasami {
 pub struct Token {
     /// For each node, the number of its last served request (LN).
     served: Vec<u32>,
-    /// The nodes that get the token next. Always empty with `next=ring`.
+    /// The nodes that get the token next. Empty unless `next=queue`.
     queue: Vec<NodeId>,
 }
 
@@ -55,6 +57,8 @@ pub enum Next {
     Queue,
     /// The first after this node, by number and around.
     Ring,
+    /// The one with the lowest number. Nodes with high numbers may starve.
+    Lowest,
 }
 
 /// What nodes send.
@@ -84,8 +88,9 @@ impl Algorithm for SuzukiKasami {
         unique_requests: false,
         options: &[OptionInfo::choice(
             "next",
-            &["queue", "ring"],
-            "who gets the token next: the head of its queue, or the first waiting node after the holder",
+            &["queue", "ring", "lowest"],
+            "who gets the token next: the head of its queue, the first waiting node after the holder, or, unfairly, \
+             the waiting node with the lowest number",
         )],
         timers: &[],
         sometimes: &[
@@ -100,12 +105,17 @@ impl Algorithm for SuzukiKasami {
             Scope::new(4, 1, 1),
             Scope::new(3, 1, 2).with(defects::RING),
             Scope::new(4, 1, 1).with(defects::RING),
+            Scope::new(3, 1, 2).with(LOWEST),
         ],
         defects: Defect::TABLE,
     };
 
     fn rules(setting: &Setting) -> Result<Rules, SettingError> {
-        let next = if setting.option("next") == Some("ring") { Next::Ring } else { Next::Queue };
+        let next = match setting.option("next") {
+            Some("ring") => Next::Ring,
+            Some("lowest") => Next::Lowest,
+            _ => Next::Queue,
+        };
         Ok(Rules { next, defect: Defect::of(setting) })
     }
 
@@ -199,6 +209,7 @@ impl SuzukiKasami {
         let next = match site.rules.next {
             Next::Queue => self.head(site, &mut token),
             Next::Ring => self.first_after(site, &token),
+            Next::Lowest => site.others().find(|&node| self.waits(site, &token, node)),
         };
         let Some(next) = next else {
             self.token = Some(token);

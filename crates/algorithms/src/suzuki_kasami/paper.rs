@@ -6,7 +6,7 @@ use std::format;
 use crate::World;
 use crate::info::Scope;
 use crate::shuffle;
-use crate::suzuki_kasami::{SuzukiKasami, defects::RING};
+use crate::suzuki_kasami::{LOWEST, SuzukiKasami, defects::RING};
 
 fn world(nodes: u32) -> World<SuzukiKasami> {
     World::of(&Scope::new(nodes, 1, 1), None).unwrap()
@@ -86,6 +86,28 @@ fn a_ring_goes_on_from_the_node_that_leaves() {
             assert!(world.inside(next), "node {next} after node {inside}");
             inside = next;
         }
+    }
+}
+
+/// With a scan from node 0 two nodes with low numbers keep the token between them, and node 4 waits.
+#[test]
+fn a_scan_from_the_first_node_starves_the_last() {
+    let lowest = || World::of(&Scope::new(5, 1, 1).with(LOWEST), None).unwrap();
+    for (mut world, starves) in [(lowest(), true), (ring(5, None), false), (world(5), false)] {
+        world.run("req4").unwrap();
+        world.settle(10).unwrap();
+        world.run("req0 req1").unwrap();
+        world.settle(10).unwrap();
+        world.run("exit4 req4").unwrap();
+        world.settle(10).unwrap();
+        let mut waited = 0;
+        while waited < 20 && !world.inside(4) {
+            let inside = u32::from(world.inside(1));
+            world.run(&format!("exit{inside} req{inside}")).unwrap();
+            world.settle(10).unwrap();
+            waited += 1;
+        }
+        assert_eq!(waited == 20, starves, "{waited}");
     }
 }
 
