@@ -139,6 +139,8 @@ struct Holding {
     followers: Vec<(NodeId, u32)>,
     /// Followers that are counted and not recorded: always 0 without a defect.
     unrecorded: u32,
+    /// Whether no timer was started for the followers, all admitted by the opening: never without a defect.
+    unwatched: bool,
 }
 
 /// What a token carries besides its session number.
@@ -384,6 +386,7 @@ impl DrsGme {
     /// Whether the timer for the followers has to be armed.
     fn must_ask_followers(&self, site: &Context<'_>) -> bool {
         let watches = site.rules.watch == Watch::Start || self.stage != Stage::Captain;
-        watches && matches!(&self.kept.location, Location::Here(holding) if !holding.followers.is_empty())
+        let watched = |holding: &Holding| !holding.followers.is_empty() && !holding.unwatched;
+        watches && matches!(&self.kept.location, Location::Here(holding) if watched(holding))
     }
 }

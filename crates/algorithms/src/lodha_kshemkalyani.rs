@@ -177,7 +177,8 @@ impl LodhaKshemkalyani {
         self.queue.push((time, site.me));
         self.heard = vec![false; site.nodes as usize];
         self.heard[site.me as usize] = true;
-        let last = if site.has_defect(Defect::LastNotTold) { 0 } else { self.last };
+        let untold = site.has_defect(Defect::LastNotTold) || site.has_defect(Defect::UsualForm);
+        let last = if untold { 0 } else { self.last };
         out.broadcast(site, &Message::Request { time, last });
     }
 
@@ -221,7 +222,7 @@ impl LodhaKshemkalyani {
         // The FLUSH or REPLY that would remove it may have come already.
         if (time, from) <= self.satisfied {
             out.note("a request came after it was satisfied");
-            if !site.has_defect(Defect::SatisfiedQueued) {
+            if !site.has_defect(Defect::SatisfiedQueued) && !site.has_defect(Defect::UsualForm) {
                 return;
             }
         }

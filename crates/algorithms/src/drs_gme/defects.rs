@@ -55,6 +55,24 @@ defects! {
             shows: Shows::Search(Property::OneGroupAtATime),
             scope: timed(2, 2, 2, 1, 1),
         },
+        OpeningUnwatched => DefectInfo {
+            name: "opening-unwatched",
+            source: "004 app. A, events 6 and 8",
+            printed: "the start messages of an opening start no timer; gen_token of a follower repeats its start, \
+                      but only joins the queue if the captain has left and the queue is not empty",
+            right: "the timer for the followers runs for those of the opening, too",
+            shows: Shows::Search(Property::EndReachable),
+            scope: Scope::new(3, 1, 1).groups(2).fifo().losses(1).firings(1, 0).with(WATCH_START),
+        },
+        IdleGiverWaits => DefectInfo {
+            name: "idle-giver-waits",
+            source: "004 app. A, event 2, state HI",
+            printed: "an idle holder that sends the token away goes into state R: it answers the next request that \
+                      it hears with the number of its last entry, which the token does not know",
+            right: "it does not wait: state N",
+            shows: Shows::Search(Property::NoEntryWithoutRequest),
+            scope: Scope::new(3, 1, 1),
+        },
         HandOverToSelfChecked => DefectInfo {
             name: "hand-over-to-self-checked",
             source: "004 app. A, events 5 and 6",

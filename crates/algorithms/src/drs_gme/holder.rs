@@ -27,6 +27,12 @@ impl DrsGme {
                     self.kept.session += 1;
                 }
                 self.open(site, ask, effects);
+                if let (true, Location::Here(holding)) =
+                    (site.has_defect(Defect::IdleGiverWaits), &mut self.kept.location)
+                {
+                    // Nobody heard of this request, and the token does not carry its number.
+                    holding.token.served[site.me as usize] = ask.number - 1;
+                }
             }
         }
     }
@@ -56,11 +62,16 @@ impl DrsGme {
         let welcome = captain_inside || holding.token.queue.is_empty();
         match holding.open {
             Some(group) if running && welcome && ask.groups.contains(group) => {
+                holding.unwatched = false;
                 holding.admit(site, ask, group, effects);
             }
-            _ => {
+            open => {
                 holding.token.enqueue(ask);
                 self.next_session(site, Arrival::Earlier, effects);
+                if open.is_none() && site.has_defect(Defect::IdleGiverWaits) {
+                    // The text does not say for which group; here for that of the node that got the token.
+                    self.stage = Stage::Waiting(ask.groups);
+                }
             }
         }
     }
@@ -77,6 +88,15 @@ impl DrsGme {
         let group = holding.open.filter(|&group| ask.groups.contains(group));
         let left = self.stage != Stage::Captain && holding.token.queue.is_empty();
         let known = stale || holding.followers.iter().any(|&(node, _)| node == ask.node);
+        let follows = holding.followers.contains(&(ask.node, ask.number));
+        if let (true, Some(group)) = (site.has_defect(Defect::OpeningUnwatched) && follows, group) {
+            if self.stage == Stage::Captain || left {
+                // This is how the text comes to watch a follower after all.
+                holding.unwatched = false;
+                holding.admit(site, ask, group, effects);
+            }
+            return;
+        }
         if let (true, Some(group), true, false) =
             (site.has_defect(Defect::RegenerateUnrecorded), group, left, known)
         {
@@ -161,6 +181,7 @@ impl DrsGme {
         };
         holding.open = Some(group);
         holding.token.record(site, own);
+        holding.unwatched = site.has_defect(Defect::OpeningUnwatched);
         self.stage = Stage::Captain;
         effects.enter(group);
         let queue = mem::take(&mut holding.token.queue);
@@ -199,7 +220,7 @@ impl DrsGme {
 
 impl Holding {
     pub(super) fn of(token: Token) -> Holding {
-        Holding { token, open: None, followers: Vec::new(), unrecorded: 0 }
+        Holding { token, open: None, followers: Vec::new(), unrecorded: 0, unwatched: false }
     }
 
     fn has_followers(&self) -> bool {

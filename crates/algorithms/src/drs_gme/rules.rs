@@ -47,7 +47,7 @@ pub enum Ask {
 pub enum Watch {
     /// Once the captain has left.
     Left,
-    /// From the captain's first START on, as the text says.
+    /// From the captain's first START on, as the text says of a START for a new request.
     Start,
 }
 

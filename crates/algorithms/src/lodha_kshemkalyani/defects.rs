@@ -7,9 +7,17 @@ use crate::properties::Property;
 defects! {
     /// The defects that can be enabled.
     pub enum Defect {
+        UsualForm => DefectInfo {
+            name: "usual-form",
+            source: "textbook form of Lodha and Kshemkalyani 2000",
+            printed: "a REQUEST names only itself, and every concurrent request goes into the queue",
+            right: "it also names the sender's last satisfied request, and one that is satisfied already is not queued",
+            shows: Shows::Search(Property::NobodyLeftWaiting),
+            scope: Scope::new(3, 1, 2),
+        },
         SatisfiedQueued => DefectInfo {
             name: "satisfied-queued",
-            source: "textbook form of Lodha and Kshemkalyani 2000",
+            source: "textbook form of Lodha and Kshemkalyani 2000, half: a REQUEST names the last satisfied one",
             printed: "every concurrent request goes into the queue",
             right: "not one that is satisfied already: the FLUSH or REPLY that would remove it has come before it",
             shows: Shows::Search(Property::NobodyLeftWaiting),
@@ -17,7 +25,7 @@ defects! {
         },
         LastNotTold => DefectInfo {
             name: "last-not-told",
-            source: "textbook form of Lodha and Kshemkalyani 2000",
+            source: "textbook form of Lodha and Kshemkalyani 2000, half: a satisfied request is not queued",
             printed: "a REQUEST names only itself",
             right: "it also names the sender's last satisfied request: a node that asks again at once sends no REPLY",
             shows: Shows::Search(Property::NobodyLeftWaiting),
@@ -54,6 +62,14 @@ defects! {
             right: "the next node of the queue gets a FLUSH",
             shows: Shows::Search(Property::NobodyLeftWaiting),
             scope: Scope::new(2, 1, 1),
+        },
+        OutOfOrder => DefectInfo {
+            name: "out-of-order",
+            source: "usual presentation (FIFO channels)",
+            printed: "(assumption) channels are FIFO",
+            right: "they must be: a REQUEST that overtakes a REPLY of its sender counts as the answer",
+            shows: Shows::Search(Property::AtMostKInside),
+            scope: Scope::new(2, 1, 2).reordered(),
         },
         DropsOneOnly => DefectInfo {
             name: "drops-one-only",

@@ -83,9 +83,13 @@ const AT_ONCE_TOO: &str =
 
 #[test]
 fn the_usual_presentation_deadlocks_in_two_ways() {
-    for (schedule, defect) in
-        [(LATE, "satisfied-queued"), (AT_ONCE, "last-not-told"), (AT_ONCE_TOO, "last-not-told")]
-    {
+    for (schedule, defect) in [
+        (LATE, "satisfied-queued"),
+        (AT_ONCE, "last-not-told"),
+        (AT_ONCE_TOO, "last-not-told"),
+        (AT_ONCE, "usual-form"),
+        (AT_ONCE_TOO, "usual-form"),
+    ] {
         let mut wrong = world(3, Some(defect));
         wrong.run(schedule).unwrap();
         assert!(wrong.channels.is_empty() && (0..3).all(|node| !wrong.inside(node)), "{defect}");

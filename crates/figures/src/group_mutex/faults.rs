@@ -31,7 +31,7 @@ const LOSSES: [f64; 7] = [0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2];
 const CRASHES: [u32; 7] = [0, 1, 2, 5, 10, 20, 50];
 /// How long a node is down.
 const DOWN: u32 = 20;
-/// When the captain's timer runs: only once it has left, or from its first START on as printed.
+/// When the captain's timer runs: only once it has left, or from its first START on.
 const WATCHES: [&str; 2] = ["left", "start"];
 /// The text's T_req.
 const T_REQ: f64 = (NODES + 1) as f64 * T_M + (NODES - 1) as f64 * T_C;
