@@ -65,8 +65,8 @@ defects! {
         },
         OutOfOrder => DefectInfo {
             name: "out-of-order",
-            source: "usual presentation (FIFO channels)",
-            printed: "(assumption) channels are FIFO",
+            source: "Lodha and Kshemkalyani 2000 (an assumption)",
+            printed: "channels are FIFO",
             right: "they must be: a REQUEST that overtakes a REPLY of its sender counts as the answer",
             shows: Shows::Search(Property::AtMostKInside),
             scope: Scope::new(2, 1, 2).reordered(),
