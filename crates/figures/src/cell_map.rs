@@ -2,7 +2,7 @@
 //! equally good. Names and hatching are enough without colours.
 
 use crate::chart::{EDGE, LABEL_SIZE, LEGEND_SIZE, NOTE_SIZE, TICK_SIZE, TITLE_SIZE, WIDTH, short};
-use crate::page::{CellMap, MapCell};
+use crate::page::{CellMap, Distance, MapCell};
 use crate::scene::{Anchor, Colour, Position, Scene, Shape, Text, font, png, svg};
 
 /// Okabe and Ito's colours, which colour-blind readers can distinguish, and grey for all others.
@@ -82,6 +82,11 @@ fn lay_out(map: &CellMap) -> Scene {
     }
     draw_axes(&mut scene, map, Area { left, top, right: left + width * columns, bottom }, width);
     let mut y = draw_legend(&mut scene, map, bottom + 54.0);
+    let key: Vec<String> = map.key().iter().map(|(short, full)| format!("{short} = {full}")).collect();
+    for line in font::wrap(&key.join(" · "), NOTE_SIZE, WIDTH - 2.0 * EDGE) {
+        y += 16.0;
+        scene.text((WIDTH / 2.0, y), &line, NOTE_SIZE, Anchor::Middle, Colour::INK);
+    }
     for line in font::wrap(&map.note, NOTE_SIZE, WIDTH - 2.0 * EDGE) {
         y += 16.0;
         scene.text((WIDTH / 2.0, y), &line, NOTE_SIZE, Anchor::Middle, Colour::GREY);
@@ -152,13 +157,23 @@ fn hatching(area: Area) -> Vec<Shape> {
 }
 
 fn hint(cell: &MapCell) -> String {
-    let MapCell { first, value, second, second_value, tied, .. } = cell;
+    let MapCell { first, value, second, second_value, tied, ours, .. } = cell;
     let rest = if tied.is_empty() {
         format!("then {second} {}", short(*second_value))
     } else {
         format!("as good, as far as the runs can tell: {}", tied.join(", "))
     };
-    format!("{first} {}; {rest}", short(*value))
+    let ours =
+        ours.as_ref().filter(|(name, ..)| name != first).map_or(String::new(), |(name, value, far)| {
+            format!("; ours: {name} {}{}", short(*value), times(*far))
+        });
+    format!("{first} {}{}; {rest}{ours}", short(*value), times(cell.distance))
+}
+
+fn times(distance: Option<Distance>) -> String {
+    distance.map_or(String::new(), |Distance { limit, times }| {
+        format!(" ({} times the limit {})", short(times), short(limit))
+    })
 }
 
 /// Draws the names of all that are best somewhere, in as many lines as they need. Returns where it ends.
@@ -171,11 +186,8 @@ fn draw_legend(scene: &mut Scene, map: &CellMap, top: f64) -> f64 {
     }
     named.sort_by_key(|cell| cell.colour);
     let text = |cell: &MapCell| {
-        // The grey cells are named by what they are.
-        if cell.best == cell.label || cell.colour >= COLOURS.len() {
-            return cell.label.clone();
-        }
-        format!("{}: {}", cell.best, cell.label)
+        // The grey cells are named by what they are; the key has the names in full.
+        if cell.colour >= COLOURS.len() { cell.label.clone() } else { cell.best.clone() }
     };
     let mut lines: Vec<(f64, Vec<&MapCell>)> = vec![(0.0, Vec::new())];
     for cell in named {
@@ -217,6 +229,9 @@ mod tests {
             second_value: 2.0,
             margin: "50 % less".to_string(),
             tied: tied.iter().map(ToString::to_string).collect(),
+            distance: Some(Distance { limit: 0.5, times: 2.0 }),
+            ours: Some(("mine".to_string(), 3.0, None)),
+            names: vec![(best.to_string(), format!("{best} in full"))],
         }
     }
 
@@ -233,12 +248,20 @@ mod tests {
             note: "a note".to_string(),
         };
         let drawn = svg(&map);
-        for text in
-            ["Who &lt;is&gt; best", ">one<", ">two<", "two: two in full", "50 % less", "a note", "section"]
-        {
+        for text in [
+            "Who &lt;is&gt; best",
+            ">one<",
+            ">two<",
+            "one = one in full · two = two in full",
+            "50 % less",
+            "a note",
+            "section",
+        ] {
             assert!(drawn.contains(text), "{text}");
         }
         assert!(drawn.contains("then other 2") && drawn.contains("as far as the runs can tell: three"));
+        assert!(drawn.contains("one 1 (2 times the limit 0.5)") && drawn.contains("ours: mine 3"), "{drawn}");
+        assert_eq!(map.key().len(), 2);
         // Only the second is hatched, within its cell.
         assert!(drawn.matches("<polyline").count() > 10);
         assert_eq!(drawn.matches("<g>").count(), drawn.matches("</g>").count());

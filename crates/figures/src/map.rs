@@ -2,6 +2,7 @@
 //! their skew; every cell is simulated with every algorithm that fits.
 
 mod contenders;
+mod distance;
 mod exhibit;
 mod limits;
 
@@ -12,7 +13,7 @@ use simulator::{Estimate, Point, Summary};
 
 use crate::chart::short;
 use crate::compare::student;
-use crate::page::{CellMap, MapCell};
+use crate::page::{CellMap, Distance, MapCell};
 use crate::{Exhibit, Results};
 pub use contenders::{Contender, contenders};
 
@@ -68,15 +69,6 @@ impl Measure {
             Measure::Wait => "Shortest mean wait",
             Measure::Messages => "Fewest messages per entry",
             Measure::Fairness => "Most even numbers of entries (Jain's index)",
-        }
-    }
-
-    /// What was measured.
-    pub fn of(self, summary: &Summary) -> Estimate {
-        match self {
-            Measure::Wait => summary.time_to_enter,
-            Measure::Messages => summary.messages_per_entry,
-            Measure::Fairness => summary.fairness,
         }
     }
 
@@ -148,6 +140,10 @@ pub struct Judged {
     pub margin: String,
     /// Those that are as good, as far as the runs can tell.
     pub tied: Vec<Contender>,
+    /// How far the best is from what no algorithm can be below, where that is known.
+    pub distance: Option<Distance>,
+    /// The best of ours, what was measured of it, and how far it is.
+    pub ours: Option<(Contender, Estimate, Option<Distance>)>,
 }
 
 impl Map {
@@ -226,15 +222,19 @@ impl Map {
         if !self.is_simulated(results, cell) {
             return None;
         }
-        let mut ranked: Vec<(Contender, Estimate)> = self
-            .measured(results, cell)
-            .into_iter()
-            .map(|(contender, summary)| (contender, measure.of(summary)))
-            .collect();
-        ranked.sort_by(|(_, one), (_, other)| match measure {
-            Measure::Fairness => other.mean.total_cmp(&one.mean),
-            _ => one.mean.total_cmp(&other.mean),
+        let mut measured = self.measured(results, cell);
+        let value = |summary: &Summary| self.value(measure, cell, summary);
+        measured.sort_by(|(_, one), (_, other)| match measure {
+            Measure::Fairness => value(other).mean.total_cmp(&value(one).mean),
+            _ => value(one).mean.total_cmp(&value(other).mean),
         });
+        let distance =
+            |(contender, summary): &(Contender, &Summary)| self.distance(measure, cell, (contender, summary));
+        let ours = measured.iter().find(|(contender, _)| contender.is_ours());
+        let ours = ours.map(|found| (found.0, value(found.1), distance(found)));
+        let nearest = measured.first().and_then(distance);
+        let ranked: Vec<(Contender, Estimate)> =
+            measured.iter().map(|(contender, summary)| (*contender, value(summary))).collect();
         let (best, value) = *ranked.first()?;
         let t = student(0.95, 2 * (self.seeds.max(LEAST_SEEDS) as usize - 1));
         let as_good =
@@ -248,7 +248,7 @@ impl Map {
             Some(_) if !tied.is_empty() => format!("tie of {}", tied.len() + 1),
             Some((_, second)) => measure.margin(value.mean, second.mean),
         };
-        Some(Judged { best, value, second, margin, tied })
+        Some(Judged { best, value, second, margin, tied, distance: nearest, ours })
     }
 
     /// The map of a measure, to be drawn.
@@ -306,21 +306,32 @@ impl Map {
             Plane::Load { rates, sections } => {
                 format!("λ = {}, sections of {}", rates[column], sections[row])
             }
-            Plane::Groups { groups, skews, .. } => format!("{} groups, skew {}", groups[column], skews[row]),
+            Plane::Groups { groups, skews, rate, section } => {
+                format!("{} groups, skew {}, λ = {rate}, sections of {section}", groups[column], skews[row])
+            }
         }
     }
 
     /// The cell nearest to this load, on scales on which every step counts the same.
     pub fn nearest(&self, rate: f64, section: f64) -> Option<(usize, usize)> {
         let Plane::Load { rates, sections } = &self.plane else { return None };
-        let near = |values: &[f64], wanted: f64| {
-            // 0 is as far below the least as that is below the next.
-            let place = |value: f64| (value.max(0.1 * least_above_zero(values))).ln();
-            let far = |value: &f64| (place(*value) - place(wanted)).abs();
-            (0..values.len()).min_by(|one, other| far(&values[*one]).total_cmp(&far(&values[*other])))
-        };
         Some((near(rates, rate)?, near(sections, section)?))
     }
+
+    /// The cell nearest to so many groups, chosen with this exponent.
+    pub fn nearest_groups(&self, count: u32, skew: f64) -> Option<(usize, usize)> {
+        let Plane::Groups { groups, skews, .. } = &self.plane else { return None };
+        let counts: Vec<f64> = groups.iter().map(|groups| f64::from(*groups)).collect();
+        Some((near(&counts, f64::from(count))?, near(skews, skew)?))
+    }
+}
+
+/// Which of these values is nearest, on a scale on which every step counts the same.
+fn near(values: &[f64], wanted: f64) -> Option<usize> {
+    // 0 is as far below the least as that is below the next.
+    let place = |value: f64| (value.max(0.1 * least_above_zero(values))).ln();
+    let far = |value: &f64| (place(*value) - place(wanted)).abs();
+    (0..values.len()).min_by(|one, other| far(&values[*one]).total_cmp(&far(&values[*other])))
 }
 
 fn least_above_zero(values: &[f64]) -> f64 {
@@ -339,6 +350,9 @@ fn nothing() -> MapCell {
         second_value: 0.0,
         margin: String::new(),
         tied: Vec::new(),
+        distance: None,
+        ours: None,
+        names: Vec::new(),
     }
 }
 
@@ -346,6 +360,8 @@ impl Judged {
     fn as_cell(&self) -> MapCell {
         // Which of many is the first is chance.
         let many = self.tied.len() >= MANY;
+        // The margin names the other one of a tie of two.
+        let named = [self.best].into_iter().chain(self.tied.iter().copied().filter(|_| self.tied.len() == 1));
         MapCell {
             best: if many { self.margin.clone() } else { self.best.short.to_string() },
             label: if many { TIE.to_string() } else { self.best.label() },
@@ -356,6 +372,9 @@ impl Judged {
             second_value: self.second.map_or(0.0, |(_, value)| value.mean),
             margin: if many { format!("{} first", self.best.short) } else { self.margin.clone() },
             tied: self.tied.iter().map(Contender::label).collect(),
+            distance: self.distance,
+            ours: self.ours.map(|(ours, value, distance)| (ours.label(), value.mean, distance)),
+            names: named.map(|one| (one.short.to_string(), one.label())).collect(),
         }
     }
 }

@@ -147,6 +147,30 @@ pub struct MapCell {
     pub margin: String,
     /// The others that are as good, as far as the runs can tell.
     pub tied: Vec<String>,
+    /// How far the best is from what no algorithm can be below, where that is known.
+    pub distance: Option<Distance>,
+    /// The best of ours, its value, and how far it is.
+    pub ours: Option<(String, f64, Option<Distance>)>,
+    /// The short names in the cell, each with the name in full.
+    pub names: Vec<(String, String)>,
+}
+
+/// How far a value is from what no algorithm can be below.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distance {
+    /// What no algorithm can be below.
+    pub limit: f64,
+    /// How many times that the value is.
+    pub times: f64,
+}
+
+impl CellMap {
+    /// The short names in all cells, each with the name in full, without those that are in full already.
+    pub fn key(&self) -> Vec<(String, String)> {
+        let names = self.cells.iter().flatten().flat_map(|cell| cell.names.clone());
+        let key: std::collections::BTreeSet<_> = names.filter(|(short, full)| short != full).collect();
+        key.into_iter().collect()
+    }
 }
 
 /// A claim of a paper, and what we found.

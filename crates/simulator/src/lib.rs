@@ -36,7 +36,6 @@ pub use batch::Point;
 pub use client_counts::ClientCounts;
 pub use column::{Cell, Column};
 pub use engine::{Outcome, Recording, Watch, run, run_watched};
-pub use limit::Limit;
 pub use measures::Measures;
 pub use plan::Plan;
 pub use summary::{Estimate, Summary};

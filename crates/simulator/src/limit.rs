@@ -1,9 +1,7 @@
-//! A limit that no algorithm can be below: clients served by an oracle that knows of every request and every exit as soon
-//! as messages could tell it, and whose messages cost nothing else.
+//! Limits that no algorithm can be below: the least mean wait, and the fewest messages of an algorithm that waits so long.
 //!
-//! What holds for every algorithm that keeps its promise whatever the length of a section: a node cannot know of an exit
-//! at another node sooner than a message takes, so an entry occupies one of the k places for its section and that time,
-//! unless the same node enters again in between. `docs/map.md` has the proof, and what it leaves out.
+//! They hold for every algorithm that keeps its promise whatever the length of a section and does not know what comes: a
+//! node cannot know of an exit or a request at another node sooner than a message takes. `docs/map.md` has the proofs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -16,36 +14,23 @@ use crate::summary::Estimate;
 use crate::time::{Draws, Shape, Ticks, UNIT, ticks};
 use crate::workload::Workload;
 
-/// The algorithms that a limit is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// All of them, also those in which a node enters again and again while others wait.
-    Any,
-    /// Those in which a node that leaves, and can know that another one waits, does not enter again before that one.
-    InTurn,
+/// The least mean wait of any algorithm, from several seeds. Only for memoryless clients, one at each node, without groups
+/// and faults.
+pub fn least_wait(plan: &Plan, seed: u64, seeds: u64) -> Result<Estimate, SettingError> {
+    refuse(plan)?;
+    let waits: Vec<f64> =
+        (0..seeds.max(1)).map(|number| Oracle::new(plan, seed.wrapping_add(number)).run()).collect();
+    let (served, known) = (Estimate::of(&waits), least_wait_known(plan));
+    Ok(if known >= served.mean { Estimate { mean: known, stderr: 0.0 } } else { served })
 }
 
-/// What an algorithm needs at least.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limit {
-    /// The mean wait from request to entry.
-    pub wait: Estimate,
-    /// Messages for each entry: one that brings a token, and one that asks for it if no token moves because of others.
-    pub messages: Estimate,
-}
-
-impl Limit {
-    /// The limit for a plan, from several seeds. Only for memoryless clients, one at each node, without groups and faults.
-    pub fn of(plan: &Plan, order: Order, seed: u64, seeds: u64) -> Result<Limit, SettingError> {
-        refuse(plan)?;
-        let runs: Vec<(f64, f64)> = (0..seeds.max(1))
-            .map(|number| Oracle::new(plan, order, seed.wrapping_add(number)).run())
-            .collect();
-        let mut wait = Estimate::of(&runs.iter().map(|run| run.0).collect::<Vec<f64>>());
-        wait.mean = wait.mean.max(away_from_tokens(plan));
-        let messages = Estimate::of(&runs.iter().map(|run| run.1).collect::<Vec<f64>>());
-        Ok(Limit { wait, messages })
-    }
+/// The fewest messages for each entry of an algorithm that is driven by messages and has this mean wait; `None` if nothing
+/// is known: one that lets clients wait may let a node enter again and again before its token moves.
+pub fn fewest_messages(plan: &Plan, wait: f64) -> Option<f64> {
+    refuse(plan).ok()?;
+    let (asks, held) = (plan.rate * least_hop(plan), share_of_places(plan));
+    let away = (1.0 + plan.rate * plan.section.mean) * (1.0 - held) - plan.rate * wait * held;
+    (asks < 1.0 && away > 0.0).then(|| (away / (1.0 - asks)).min(1.0))
 }
 
 fn refuse(plan: &Plan) -> Result<(), SettingError> {
@@ -67,12 +52,18 @@ pub fn least_hop(plan: &Plan) -> f64 {
     plan.send + plan.receive + if constant { plan.transit.mean } else { 0.0 }
 }
 
-/// The least mean wait because at most k nodes can enter without a message, and clients without memory do not tell which
-/// of them is next: W ≥ h (1 − k/n) (1 + λE) / (1 + λhk/n).
-fn away_from_tokens(plan: &Plan) -> f64 {
-    let (hop, held) = (least_hop(plan), f64::from(plan.setting.tokens) / f64::from(plan.setting.nodes));
-    let away = (1.0 - held).max(0.0);
-    hop * away * (1.0 + plan.rate * plan.section.mean) / (1.0 + plan.rate * hop * held)
+/// How many places there are for each node.
+fn share_of_places(plan: &Plan) -> f64 {
+    (f64::from(plan.setting.tokens) / f64::from(plan.setting.nodes)).min(1.0)
+}
+
+/// The least mean wait as far as a formula has it: from the throughput, X ≤ k / (E + min(h, 1/λ)); and from the share of
+/// the requests that need a message.
+fn least_wait_known(plan: &Plan) -> f64 {
+    let (hop, rate, section, held) = (least_hop(plan), plan.rate, plan.section.mean, share_of_places(plan));
+    let queue = (section + hop.min(1.0 / rate)) / held - 1.0 / rate - section;
+    let (asks, away) = (rate * hop, 1.0 - held);
+    if asks < 1.0 { queue.max(hop * away * (1.0 + rate * section) / (1.0 - asks * away)) } else { queue }
 }
 
 /// What happens next.
@@ -94,10 +85,9 @@ struct Place {
     busy: bool,
 }
 
-/// Clients, places, and a scheduler without messages.
+/// Clients, places, and a scheduler without messages that knows of every request at once.
 struct Oracle<'p> {
     plan: &'p Plan,
-    order: Order,
     hop: Ticks,
     section: Draws,
     random: Random,
@@ -112,16 +102,16 @@ struct Oracle<'p> {
     /// Who waits, since when.
     waiting: VecDeque<(NodeId, Ticks)>,
     entered: u64,
+    /// When measuring began.
+    began: Ticks,
     waited: u128,
-    messages: u64,
 }
 
 impl<'p> Oracle<'p> {
-    fn new(plan: &'p Plan, order: Order, seed: u64) -> Oracle<'p> {
+    fn new(plan: &'p Plan, seed: u64) -> Oracle<'p> {
         let (nodes, tokens) = (plan.setting.nodes, plan.setting.tokens.min(plan.setting.nodes));
         let mut oracle = Oracle {
             plan,
-            order,
             hop: ticks(least_hop(plan)),
             section: Draws::new(plan.section),
             random: Random::stream(seed, 6),
@@ -133,8 +123,8 @@ impl<'p> Oracle<'p> {
             open: (0..tokens as usize).collect(),
             waiting: VecDeque::new(),
             entered: 0,
+            began: 0,
             waited: 0,
-            messages: 0,
         };
         for node in 0..nodes {
             oracle.think(node);
@@ -142,8 +132,8 @@ impl<'p> Oracle<'p> {
         oracle
     }
 
-    /// The mean wait, and the messages for each entry.
-    fn run(mut self) -> (f64, f64) {
+    /// The mean wait. Where clients wait longer than they think it is taken from the throughput, which varies less.
+    fn run(mut self) -> f64 {
         while self.entered < self.plan.warmup + self.plan.entries {
             let Some(Reverse((time, _, event))) = self.agenda.pop() else { break };
             self.now = time;
@@ -154,7 +144,12 @@ impl<'p> Oracle<'p> {
             }
         }
         let measured = (self.entered - self.plan.warmup.min(self.entered)).max(1) as f64;
-        (self.waited as f64 / UNIT / measured, self.messages as f64 / measured)
+        let (wait, thinks) = (self.waited as f64 / UNIT / measured, 1.0 / self.plan.rate);
+        if wait <= thinks {
+            return wait;
+        }
+        let every = (self.now - self.began) as f64 / UNIT / measured;
+        f64::from(self.plan.setting.nodes) * every - thinks - self.plan.section.mean
     }
 
     fn plan_event(&mut self, after: Ticks, event: Event) {
@@ -168,24 +163,14 @@ impl<'p> Oracle<'p> {
     }
 
     fn request(&mut self, node: NodeId) {
-        let own = self.own[node as usize];
-        if let Some(place) = own.filter(|_| self.may_enter_again()) {
-            self.enter(place, node, self.now, 0);
-        } else if let Some(place) = self.open.first().copied() {
-            // No token moves, so it has to ask for one.
-            self.enter(place, node, self.now, 2);
-        } else {
-            self.waiting.push_back((node, self.now));
+        // The place that it has left needs no message, even before others can know that it is free.
+        match self.own[node as usize].or_else(|| self.open.first().copied()) {
+            Some(place) => self.enter(place, node, self.now),
+            None => self.waiting.push_back((node, self.now)),
         }
     }
 
-    /// Whether a node may use the place that it has left although others wait.
-    fn may_enter_again(&self) -> bool {
-        let known = self.waiting.front().is_some_and(|(_, since)| since + self.hop <= self.now);
-        self.order == Order::Any || !known
-    }
-
-    fn enter(&mut self, place: usize, node: NodeId, since: Ticks, messages: u64) {
+    fn enter(&mut self, place: usize, node: NodeId, since: Ticks) {
         let before = &mut self.own[self.places[place].node as usize];
         // It may have used another place since.
         if *before == Some(place) {
@@ -196,7 +181,8 @@ impl<'p> Oracle<'p> {
         self.entered += 1;
         if self.entered > self.plan.warmup {
             self.waited += u128::from(self.now - since);
-            self.messages += messages;
+        } else {
+            self.began = self.now;
         }
         let lasts = self.section.draw(&mut self.random);
         self.plan_event(lasts, Event::Exit(place));
@@ -217,7 +203,7 @@ impl<'p> Oracle<'p> {
             return;
         }
         match self.waiting.pop_front() {
-            Some((node, since)) => self.enter(place, node, since, 1),
+            Some((node, since)) => self.enter(place, node, since),
             None => {
                 self.open.insert(place);
             }
@@ -240,43 +226,63 @@ mod tests {
         assert!((measured - expected).abs() <= 0.02 * expected, "{measured}, expected {expected}");
     }
 
+    fn least(plan: &Plan) -> f64 {
+        least_wait(plan, 1, 3).unwrap().mean
+    }
+
     /// Hardly any load: only the k nodes with a token need no message.
     #[test]
     fn at_light_load() {
-        let limit = Limit::of(&plan(30, 3, 1e-4, 0.0), Order::InTurn, 1, 3).unwrap();
-        near(limit.wait.mean, 0.9);
-        near(limit.messages.mean, 1.8);
+        let plan = plan(30, 3, 1e-4, 0.0);
+        near(least(&plan), 0.9);
+        near(fewest_messages(&plan, 0.9).unwrap(), 0.9);
     }
 
-    /// All nodes wait: places change hands one hop after the other, unless nodes need not take turns.
+    /// All nodes wait, and clients think longer than a hop: places change hands one hop after the other.
     #[test]
     fn at_saturation() {
         for (tokens, section) in [(1, 0.0), (3, 2.0)] {
-            let plan = plan(30, tokens, 10.0, section);
-            let cycle = |hop: f64| 30.0 / f64::from(tokens) * (section + hop) - section - 0.1;
-            let limit = |order| Limit::of(&plan, order, 1, 3).unwrap();
-            near(limit(Order::InTurn).wait.mean, cycle(1.0));
-            near(limit(Order::InTurn).messages.mean, 1.0);
-            // A node asks again within a hop nearly always, after a tenth of it.
-            assert!(limit(Order::Any).wait.mean < cycle(0.2));
+            let plan = plan(30, tokens, 0.9, section);
+            let wait = 30.0 / f64::from(tokens) * (section + 1.0) - section - 1.0 / 0.9;
+            near(least(&plan), wait);
+            near(fewest_messages(&plan, wait).unwrap(), 1.0);
+            // One that waits longer may need none.
+            assert_eq!(fewest_messages(&plan, 2.0 * wait), None);
         }
+    }
+
+    /// Clients ask again within a hop: it is faster to wait for them than to hand the token on, and needs no message.
+    #[test]
+    fn clients_that_ask_again_at_once() {
+        let plan = plan(30, 3, 10.0, 2.0);
+        near(least(&plan), 10.0 * 2.1 - 2.1);
+        assert_eq!(fewest_messages(&plan, 10.0), None);
+    }
+
+    /// The formula and the oracle take over from each other without a step.
+    #[test]
+    fn more_load_is_more_wait() {
+        let waits = [0.001, 0.01, 0.03, 0.1, 0.3, 0.9, 1.0].map(|rate| least(&plan(30, 3, rate, 1.0)));
+        assert!(waits.windows(2).all(|pair| pair[0] <= pair[1] * 1.02), "{waits:?}");
+        near(least(&plan(30, 3, 0.999, 1.0)), least(&plan(30, 3, 1.001, 1.0)));
     }
 
     /// With a place for each node nothing is needed.
     #[test]
     fn places_for_all() {
-        let limit = Limit::of(&plan(5, 5, 1.0, 3.0), Order::InTurn, 1, 2).unwrap();
-        assert_eq!((limit.wait.mean, limit.messages.mean), (0.0, 0.0));
+        let plan = plan(5, 5, 1.0, 3.0);
+        assert_eq!((least(&plan), fewest_messages(&plan, 0.0)), (0.0, None));
     }
 
     #[test]
     fn what_it_is_not_known_for() {
-        let refused = |plan: &Plan| Limit::of(plan, Order::Any, 1, 1).unwrap_err().to_string();
+        let refused = |plan: &Plan| least_wait(plan, 1, 1).unwrap_err().to_string();
         let usual = plan(5, 1, 1.0, 0.0);
         assert!(refused(&Plan { workload: Workload::Burst, ..usual.clone() }).contains("workload think"));
         assert!(refused(&Plan { clients: 2.into(), ..usual.clone() }).contains("one client"));
         let mut grouped = usual;
         grouped.setting.groups = 2;
         assert!(refused(&grouped).contains("one group"));
+        assert_eq!(fewest_messages(&grouped, 1.0), None);
     }
 }

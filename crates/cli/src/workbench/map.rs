@@ -7,9 +7,9 @@ use algorithms::registry;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use figures::map::{GROUPS, Judged, LEAST_SEEDS, Map, Measure, Plane, RATES, SECTIONS, SKEWS, usual_entries};
+use figures::page::{CellMap, Distance};
 use figures::{Results, cell_map};
 use serde_json::{Value, json};
-use simulator::limit::{Limit, Order};
 use simulator::time::Shape;
 use simulator::{Point, batch};
 
@@ -25,7 +25,7 @@ use crate::workbench::simulated;
 
 /// Show which algorithm is best where: over the load and the length of the section, or over groups.
 ///
-/// Every algorithm that fits is simulated in every cell. A cell names the best, and how much better it is than the second best; a tie means that the 95 % interval of the difference includes 0. A hop is 1 (0.1 at each end, 0.8 in between), so rates are per hop and sections are in hops.
+/// Every algorithm that fits is simulated in every cell. A cell names the best, and how much better it is than the second best; a tie means that the 95 % interval of the difference includes 0. Below each map of waits and messages is how many times the limit the best and the best of ours are: no algorithm can be below it. A hop is 1 (0.1 at each end, 0.8 in between), so rates are per hop and sections are in hops.
 ///
 /// With --groups the map is that of group mutual exclusion: over the number of groups and how unevenly clients choose them, at one rate and one section.
 ///
@@ -282,9 +282,52 @@ fn print(maps: &[Map], results: &Results, measures: &[Measure]) {
                 rows.push(std::iter::once(label.clone()).chain(shown).collect());
             }
             table::print(&rows);
+            let key: Vec<String> =
+                drawn.key().iter().map(|(short, full)| format!("{short} = {full}")).collect();
+            if !key.is_empty() {
+                say!("{}", table::flowed(&format!("{}.", key.join("; ")), 2));
+            }
+            print_distances(map, *measure, &drawn, corner);
             say!();
         }
     }
+}
+
+/// How many times the limit the best of each cell and the best of ours are.
+fn print_distances(map: &Map, measure: Measure, drawn: &CellMap, corner: &str) {
+    let limit = match measure {
+        Measure::Wait if matches!(map.plane, Plane::Groups { .. }) => {
+            say!("No limit is known for groups.");
+            return;
+        }
+        Measure::Wait => "no algorithm can wait less than the limit",
+        Measure::Messages => {
+            "no algorithm that waits no longer than this one can send fewer; –: none is known"
+        }
+        Measure::Fairness => return,
+    };
+    let cells = || drawn.cells.iter().flatten();
+    if !cells().any(|cell| cell.distance.is_some()) {
+        return;
+    }
+    let mut ours: Vec<&str> = cells().filter_map(|cell| Some(cell.ours.as_ref()?.0.as_str())).collect();
+    ours.sort_unstable();
+    ours.dedup();
+    let title = format!("Times the limit, the best / ours ({}): {limit}", ours.join(" or "));
+    say!("\n{}", table::flowed(&title, 2));
+    let times = |distance: Option<Distance>| {
+        distance.map_or("–".to_string(), |distance| format!("{:.2}", distance.times))
+    };
+    let mut rows =
+        vec![std::iter::once(corner.to_string()).chain(drawn.columns.clone()).collect::<Vec<String>>()];
+    for (label, cells) in drawn.rows.iter().zip(&drawn.cells).rev() {
+        let shown = cells.iter().map(|cell| {
+            let ours = cell.ours.as_ref().and_then(|(.., distance)| *distance);
+            format!("{} / {}", times(cell.distance), times(ours))
+        });
+        rows.push(std::iter::once(label.clone()).chain(shown).collect());
+    }
+    table::print(&rows);
 }
 
 fn as_json(map: &Map, results: &Results, measures: &[Measure]) -> Value {
@@ -296,10 +339,12 @@ fn as_json(map: &Map, results: &Results, measures: &[Measure]) -> Value {
             "groups": plan.setting.groups,
             "group_choice": plan.group_choice.to_string(),
         });
+        let fewest = map.judge(results, Measure::Messages, cell).and_then(|judged| judged.distance);
+        let limit = map
+            .least_wait(cell)
+            .map(|least| json!({ "wait": least.mean, "messages": fewest.map(|distance| distance.limit) }));
         // Not known for groups.
-        let limit = Limit::of(&plan, Order::InTurn, map.seed, map.seeds).ok();
-        shown["limit"] =
-            json!(limit.map(|limit| json!({ "wait": limit.wait.mean, "messages": limit.messages.mean })));
+        shown["limit"] = json!(limit);
         for measure in measures {
             shown[measure.name()] =
                 map.judge(results, *measure, cell).map_or(Value::Null, |judged| judged_as_json(&judged));
@@ -320,7 +365,18 @@ fn as_json(map: &Map, results: &Results, measures: &[Measure]) -> Value {
 
 /// Who is best, for scripts.
 pub(crate) fn judged_as_json(judged: &Judged) -> Value {
+    let far = |distance: Option<Distance>| {
+        distance.map_or((None, None), |distance| (Some(distance.limit), Some(distance.times)))
+    };
+    let (limit, times_limit) = far(judged.distance);
+    let (ours_limit, ours_times_limit) = far(judged.ours.and_then(|(.., distance)| distance));
     json!({
+        "limit": limit,
+        "times_limit": times_limit,
+        "ours": judged.ours.map(|(ours, ..)| ours.label()),
+        "ours_value": judged.ours.map(|(_, value, _)| value.mean),
+        "ours_limit": ours_limit,
+        "ours_times_limit": ours_times_limit,
         "best": judged.best.label(),
         "value": judged.value.mean,
         "stderr": judged.value.stderr,

@@ -19,6 +19,11 @@ pub struct Contender {
 /// The colour of all that are not often the best.
 const OTHERS: usize = 7;
 
+/// Requests are not collected, and a token at rest tells where it is.
+const AT_ONCE: &[(&str, &str)] = &[("collect", "0"), ("news", "rest")];
+/// The names of ours.
+const OURS: [&str; 4] = ["forest", "balanced", "rooms", "rooms arrival"];
+
 const fn plain(algorithm: &'static str, short: &'static str, colour: usize) -> Contender {
     with(algorithm, &[], short, colour)
 }
@@ -42,9 +47,11 @@ const ALL: &[Contender] = &[
     plain("singhal-heuristic", "Singhal", 4),
     with("helary", &[("behaviour", "proxy")], "proxy", 3),
     plain("bulgannawar-vaidya", "Bulg.–Vaidya", OTHERS),
-    with("bulgannawar-vaidya", &[("choose", "last-seen"), ("inform", "2")], "last seen", 4),
+    with("bulgannawar-vaidya", &[("choose", "last-seen"), ("inform", "2")], "seen, inform", OTHERS),
+    with("bulgannawar-vaidya", &[("choose", "last-seen")], "last seen", OTHERS),
     plain("raymond-k", "Raymond k", OTHERS),
-    plain("k-majority", "k-majority", 6),
+    with("raymond-k", &[("reply", "arrival")], "Raym. arrival", OTHERS),
+    plain("k-majority", "k-majority", OTHERS),
     plain("makki", "Makki", OTHERS),
     plain("collectors", "collectors", OTHERS),
     plain("chaudhuri-edward", "Chaudh.–Edw.", OTHERS),
@@ -55,15 +62,23 @@ const ALL: &[Contender] = &[
     plain("neilsen-mizuno", "Neils.–Miz.", OTHERS),
     with("partitioned(helary)", &[("behaviour", "proxy")], "proxy parts", 3),
     with("partitioned(neilsen-mizuno)", &[("shape", "star")], "star parts", 1),
+    plain("partitioned(singhal-heuristic)", "Singhal parts", 4),
+    plain("partitioned(suzuki-kasami)", "Suz. parts", OTHERS),
+    plain("partitioned(naimi-trehel)", "Naimi parts", OTHERS),
+    with("partitioned(banerjee-chrysanthis)", AT_ONCE, "B.–C. 0 parts", 6),
+    with("partitioned(banerjee-chrysanthis)", &[("news", "rest")], "B.–C. parts", OTHERS),
     plain("lamport", "Lamport", OTHERS),
     plain("ricart-agrawala", "Ricart–Agr.", OTHERS),
     plain("carvalho-roucairol", "Carv.–Rouc.", OTHERS),
     plain("singhal-dynamic", "Singh. dyn.", OTHERS),
     plain("maekawa", "Maekawa", OTHERS),
     plain("banerjee-chrysanthis", "Ban.–Chrys.", OTHERS),
+    with("banerjee-chrysanthis", AT_ONCE, "B.–C. 0 rest", 6),
+    with("banerjee-chrysanthis", &[("news", "rest")], "B.–C. rest", OTHERS),
     plain("helary", "Hélary", OTHERS),
     plain("lodha-kshemkalyani", "Lodha–Ksh.", OTHERS),
     plain("rooms", "rooms", 0),
+    with("rooms", &[("queue", "arrival")], "rooms arrival", 2),
     plain("drs-gme", "DRS", 1),
     plain("ra1", "RA1", 5),
 ];
@@ -92,6 +107,11 @@ impl Contender {
     /// Whether the nodes are divided into clusters, each with a mutex of its own.
     pub(super) fn is_partitioned(&self) -> bool {
         self.algorithm.starts_with("partitioned(")
+    }
+
+    /// Whether it is one of ours.
+    pub fn is_ours(&self) -> bool {
+        OURS.contains(&self.short)
     }
 
     /// Name and options, as the command line takes them.

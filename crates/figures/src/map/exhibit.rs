@@ -30,7 +30,7 @@ pub(super) const EXHIBITS: [Exhibit; 3] = [
         source: "ours",
         title: "Which algorithm is best where, with groups",
         points: |effort| points(&groups(effort)),
-        draw: |effort, results| draw(&groups(effort), results, &["rooms"]),
+        draw: |effort, results| draw(&groups(effort), results, &["rooms", "rooms arrival"]),
     },
 ];
 
@@ -96,10 +96,6 @@ fn draw(maps: &[Map], results: &Results, ours: &[&str]) -> Page {
     let mut parts = vec![Part::Text(WHAT.to_string())];
     for map in maps {
         for (name, measure) in Measure::ALL {
-            // How even it is depends little on delays.
-            if measure == Measure::Fairness && map.delay != Shape::Constant {
-                continue;
-            }
             let suffix = format!("{name}-n{}-k{}-{}", map.nodes, map.tokens, map.delay);
             parts.push(Part::Map(map.drawn(results, measure, &suffix)));
         }
@@ -131,7 +127,8 @@ fn best_everywhere(maps: &[Map], results: &Results, measure: Measure, ours: &[&s
             }
             let measured = map.measured(results, cell);
             let values = measured.iter().filter(|(contender, _)| is_ours(contender));
-            let value = values.map(|(_, summary)| measure.of(summary).mean).fold(f64::MAX, f64::min);
+            let value =
+                values.map(|(_, summary)| map.value(measure, cell, summary).mean).fold(f64::MAX, f64::min);
             let times = value / judged.value.mean.max(1e-9);
             if times > furthest {
                 furthest = times;

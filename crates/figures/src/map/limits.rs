@@ -1,8 +1,7 @@
 //! How far the algorithms are from what no algorithm can be below.
 
-use simulator::limit::{Limit, Order};
 use simulator::time::Shape;
-use simulator::{Estimate, Point, Summary};
+use simulator::{Estimate, Point};
 
 use super::exhibit::{MOST_SEEDS, one_token, several_tokens};
 use super::{Contender, Map, Measure, Plane};
@@ -27,8 +26,6 @@ const CHARTS: [(u32, [&str; 4], [&str; 2]); 2] = [
     (1, ["forest", "star", "Singhal", "proxy"], ["wait-k1", "messages-k1"]),
     (3, ["forest", "balanced", "proxy parts", "Srim.–Reddy"], ["wait-k3", "messages-k3"]),
 ];
-/// The names of ours.
-const OURS: [&str; 2] = ["forest", "balanced"];
 /// How far from the limit the best may be at saturation, and still touch it.
 const TOUCHES: f64 = 0.05;
 
@@ -44,8 +41,22 @@ fn named(map: &Map, shown: &[&str]) -> Vec<Contender> {
 }
 
 fn all_maps(effort: &Effort) -> Vec<Map> {
-    [one_token(effort), several_tokens(effort)].concat()
+    [one_token(effort), several_tokens(effort), crowded(effort)].concat()
 }
+
+/// Few nodes whose clients ask again within a hop, run for long: there a holder that enters again and again waits least.
+fn crowded(effort: &Effort) -> Vec<Map> {
+    let plane = Plane::Load { rates: CROWDED.to_vec(), sections: vec![0.0, 10.0] };
+    let seeds = effort.seeds.clamp(super::LEAST_SEEDS, MOST_SEEDS);
+    let entries = effort.entries(3000);
+    let map = |tokens| {
+        let plane = plane.clone();
+        Map { nodes: 3, tokens, delay: Shape::Constant, plane, entries, seed: 1, seeds }
+    };
+    vec![map(1), map(2)]
+}
+
+const CROWDED: [f64; 4] = [1.0, 3.0, 10.0, 100.0];
 
 fn points(effort: &Effort) -> Vec<Point> {
     let mut points: Vec<Point> = all_maps(effort).iter().flat_map(Map::points).collect();
@@ -72,85 +83,56 @@ fn draw(effort: &Effort, results: &Results) -> Page {
 }
 
 const WHAT: &str = "Two things hold for every algorithm that keeps its promise whatever the length of a section. A node cannot \
-    know of an exit elsewhere before a message could tell it, so an entry occupies its place for the section and a hop. And \
-    at most k nodes can enter without hearing from another one; clients without memory do not tell which node is next. The \
-    limit is what remains of the wait when nothing else costs time, and of the messages when a token takes one to come \
-    and one to be asked for, unless it moves because of others. docs/map.md has the proofs, and which algorithms they are for.";
-
-/// The limits of a cell.
-fn limit(map: &Map, cell: (usize, usize), order: Order) -> Limit {
-    let mut plan = map.plan(cell);
-    // As coarse as the map.
-    let entries = LIMIT_ENTRIES.min(10 * map.entries);
-    (plan.entries, plan.warmup) = (entries, entries / 5);
-    Limit::of(&plan, order, map.seed, LIMIT_SEEDS).expect("maps of the load are what limits are known for")
-}
-
-/// How many entries of the oracle are measured, at most.
-const LIMIT_ENTRIES: u64 = 2000;
-const LIMIT_SEEDS: u64 = 3;
-
-fn of_measure(limit: &Limit, measure: Measure) -> Estimate {
-    if measure == Measure::Wait { limit.wait } else { limit.messages }
-}
-
-/// Whether a node that leaves knows of all that wait: not where each token has a queue of its own.
-pub(super) fn serves_in_turn(contender: &Contender, tokens: u32) -> bool {
-    let queue_for_each_token =
-        ["forest", "bulgannawar-vaidya"].contains(&contender.algorithm) || contender.is_partitioned();
-    tokens == 1 || !queue_for_each_token
-}
-
-/// The wait to compare with a limit. Where clients wait longer than they think it is taken from the throughput: clients
-/// that have not entered yet then count, too.
-pub(super) fn whole_wait(map: &Map, cell: (usize, usize), summary: &Summary, limit: Estimate) -> Estimate {
-    let plan = map.plan(cell);
-    if limit.mean * plan.rate <= 1.0 {
-        return summary.time_to_enter;
-    }
-    let (nodes, throughput) = (f64::from(map.nodes), summary.throughput);
-    Estimate {
-        mean: nodes / throughput.mean - 1.0 / plan.rate - plan.section.mean,
-        stderr: nodes / throughput.mean.powi(2) * throughput.stderr,
-    }
-}
+    know of an exit or a request elsewhere before a message could tell it. So at most k nodes are inside, or would enter \
+    within a hop if they asked. And clients without memory do not tell which node is next. The limit of the wait is what \
+    remains when nothing else costs time. That of messages depends on the wait: one that lets clients wait may send \
+    fewer. docs/map.md has the proofs.";
 
 /// An algorithm below the limit of a cell, by more than chance allows among so many comparisons.
 pub(super) fn is_below(measured: Estimate, limit: Estimate, seeds: u64, comparisons: usize) -> bool {
+    measured.mean + margin(measured, limit, seeds, comparisons) < limit.mean * (1.0 - 1e-9)
+}
+
+/// What chance allows in all of so many comparisons.
+fn margin(measured: Estimate, limit: Estimate, seeds: u64, comparisons: usize) -> f64 {
     let confidence = 1.0 - 0.1 / comparisons.max(1) as f64;
-    let margin = student(confidence, 2 * (seeds as usize - 1)) * measured.stderr.hypot(limit.stderr);
-    measured.mean + margin < limit.mean * (1.0 - 1e-9)
+    student(confidence, 2 * (seeds as usize - 1)) * measured.stderr.hypot(limit.stderr)
 }
 
 /// What was compared with the limits of all cells.
 #[derive(Default)]
 struct Compared {
-    all: usize,
     below: usize,
+    /// What each comparison can tell, as a share of the limit.
+    margins: Vec<f64>,
     /// The algorithm that comes nearest with constant delays, and how many times the limit it has.
     nearest: Option<(f64, &'static str)>,
 }
 
 impl Compared {
-    fn add(&mut self, measured: Estimate, limit: Estimate, below: bool, constant: Option<&'static str>) {
-        self.all += 1;
-        self.below += usize::from(below);
-        let ratio = measured.mean / limit.mean.max(1e-9);
-        if let Some(name) = constant
-            && self.nearest.is_none_or(|(nearest, _)| ratio < nearest)
-        {
+    fn add(&mut self, (measured, limit): (Estimate, Estimate), map: &Map, all: usize, name: &'static str) {
+        self.below += usize::from(is_below(measured, limit, map.seeds, all));
+        let least = limit.mean.max(1e-9);
+        self.margins.push(margin(measured, limit, map.seeds, all) / least);
+        let ratio = measured.mean / least;
+        if map.delay == Shape::Constant && self.nearest.is_none_or(|(nearest, _)| ratio < nearest) {
             self.nearest = Some((ratio, name));
         }
     }
 
-    fn claim(&self, what: &str) -> Claim {
+    fn claim(mut self, what: &str) -> Claim {
         let (times, name) = self.nearest.unwrap_or_default();
         let says = format!("no algorithm {what} than its limit, in any cell of any map");
+        self.margins.sort_by(f64::total_cmp);
+        let all = self.margins.len();
+        let percent = |share: f64| short(100.0 * share);
         let found = format!(
-            "below it in {} of {} comparisons; the nearest, with constant delays, has {} times the limit ({name})",
+            "below it in {} of {all} comparisons; the nearest, with constant delays, has {} times the limit ({name}). Half of the \
+             comparisons tell a difference of {} %, a tenth one of {} %",
             self.below,
-            self.all,
-            short(times)
+            short(times),
+            percent(self.margins.get(all / 2).copied().unwrap_or_default()),
+            percent(self.margins.get(all / 10).copied().unwrap_or_default()),
         );
         Claim::holds("ours", &says, self.below == 0, found)
     }
@@ -162,72 +144,97 @@ fn none_below(effort: &Effort, results: &Results) -> [Claim; 2] {
     let (mut waits, mut messages) = (Compared::default(), Compared::default());
     for map in &maps {
         for cell in map.cells() {
-            let [in_turn, any] = [Order::InTurn, Order::Any].map(|order| limit(map, cell, order));
+            let least = map.least_wait(cell);
             for (contender, summary) in map.measured(results, cell) {
-                let takes_turns = serves_in_turn(&contender, map.tokens);
-                let limit = if takes_turns { in_turn } else { any };
-                let constant = (map.delay == Shape::Constant).then_some(contender.short);
-                let below = |measured, limit| is_below(measured, limit, map.seeds, comparisons);
-                let wait = whole_wait(map, cell, summary, limit.wait);
-                waits.add(wait, limit.wait, below(wait, limit.wait), constant);
-                if takes_turns {
-                    let sent = summary.messages_per_entry;
-                    messages.add(sent, limit.messages, below(sent, limit.messages), constant);
+                let wait = map.value(Measure::Wait, cell, summary);
+                if let Some(limit) = least.filter(|limit| limit.mean > 0.0) {
+                    waits.add((wait, limit), map, comparisons, contender.short);
+                }
+                if let Some(limit) = messages_limit(map, cell, &contender, wait) {
+                    let sent = map.value(Measure::Messages, cell, summary);
+                    messages.add((sent, limit), map, comparisons, contender.short);
                 }
             }
         }
     }
-    let why = "Below: by more than chance allows in any of so many comparisons. Where each token has a queue of its own (forest, \
-               bulgannawar-vaidya and partitions with several tokens) a node may enter again while others wait elsewhere: there the limit \
-               is that for any order, and there is none for messages.";
+    let why = "Below: by more than chance allows in any of so many comparisons. The limit of messages is that for the wait of the \
+               algorithm itself; there is none where clients ask again within a hop, nor for makki, which uses timers.";
     [waits.claim("waits less").because(why), messages.claim("sends fewer messages").because(why)]
+}
+
+/// The fewest messages of an algorithm that has this wait, with the error of that.
+pub(super) fn messages_limit(
+    map: &Map,
+    cell: (usize, usize),
+    contender: &Contender,
+    wait: Estimate,
+) -> Option<Estimate> {
+    if !contender.is_driven_by_messages() {
+        return None;
+    }
+    let mean = map.fewest_messages(cell, wait.mean)?;
+    let longer = map.fewest_messages(cell, wait.mean + wait.stderr).unwrap_or_default();
+    Some(Estimate { mean, stderr: mean - longer })
 }
 
 /// The curves of a pair of charts.
 struct Curves {
     map: Map,
-    measured: Vec<(Contender, [Vec<Dot>; 2])>,
-    in_turn: [Vec<Dot>; 2],
-    any: Vec<Dot>,
+    measured: Vec<Curve>,
+    /// What no algorithm can be below; in messages: none that waits no longer than the slowest of these.
+    limits: [Vec<Dot>; 2],
 }
+
+/// An algorithm: its waits and its messages, and how many times the limit they are at the least rate and at the highest.
+struct Curve {
+    contender: Contender,
+    dots: [Vec<Dot>; 2],
+    light: [Option<f64>; 2],
+    full: [Option<f64>; 2],
+}
+
+const PAIR: [Measure; 2] = [Measure::Wait, Measure::Messages];
 
 impl Curves {
     fn of(effort: &Effort, results: &Results, tokens: u32, shown: &[&str]) -> Curves {
         let map = charted(effort, tokens);
         let rates = effort.thin(&RATES);
-        let curve = |value: &dyn Fn((usize, usize)) -> Estimate| -> Vec<Dot> {
-            map.cells().map(|cell| Dot::measured(rates[cell.0], value(cell))).collect()
-        };
-        let measured = |contender: Contender| {
-            let of = |measure: Measure| curve(&|cell| measure.of(results.of(&map.point(&contender, cell))));
-            (contender, [of(Measure::Wait), of(Measure::Messages)])
-        };
-        let limits = |order, measure| -> Vec<Dot> {
-            let exact = |cell: (usize, usize)| {
-                Dot::exact(rates[cell.0], of_measure(&limit(&map, cell, order), measure).mean)
-            };
-            map.cells().map(exact).collect()
-        };
-        let in_turn = [Measure::Wait, Measure::Messages].map(|measure| limits(Order::InTurn, measure));
-        let any = limits(Order::Any, Measure::Wait);
-        let measured = named(&map, shown).into_iter().map(measured).collect();
-        Curves { map, measured, in_turn, any }
+        let last = (rates.len() - 1, 0);
+        let measured: Vec<Curve> = named(&map, shown)
+            .into_iter()
+            .map(|contender| {
+                let of = |cell| results.of(&map.point(&contender, cell));
+                let dots = PAIR.map(|measure| {
+                    let dot = |cell: (usize, usize)| {
+                        Dot::measured(rates[cell.0], map.value(measure, cell, of(cell)))
+                    };
+                    map.cells().map(dot).collect()
+                });
+                let far = |cell| PAIR.map(|measure| map.distance(measure, cell, (&contender, of(cell))));
+                let [light, full] = [(0, 0), last].map(|cell| far(cell).map(|far| Some(far?.times)));
+                Curve { contender, dots, light, full }
+            })
+            .collect();
+        let exact = |cell: (usize, usize), limit: Option<f64>| Some(Dot::exact(rates[cell.0], limit?));
+        let waits = map.cells().filter_map(|cell| exact(cell, Some(map.least_wait(cell)?.mean))).collect();
+        let slowest =
+            |cell: (usize, usize)| measured.iter().map(|curve| curve.dots[0][cell.0].y).fold(0.0, f64::max);
+        let messages = map.cells().filter_map(|cell| exact(cell, map.fewest_messages(cell, slowest(cell))));
+        let limits = [waits, messages.collect()];
+        Curves { map, measured, limits }
     }
 
     fn chart(&self, measure: Measure, suffix: &'static str) -> Part {
-        let (which, label) = if measure == Measure::Wait {
-            (0, "time to enter (hops)")
+        let (which, label, limit) = if measure == Measure::Wait {
+            (0, "time to enter (hops)", "limit for all algorithms")
         } else {
-            (1, "messages for each entry")
+            (1, "messages for each entry", "limit for all that wait no longer than these")
         };
-        let simulated = |(contender, curves): &(Contender, [Vec<Dot>; 2])| {
-            Series::new(contender.label(), Origin::Simulated, curves[which].clone())
+        let simulated = |curve: &Curve| {
+            Series::new(curve.contender.label(), Origin::Simulated, curve.dots[which].clone())
         };
         let mut series: Vec<Series> = self.measured.iter().map(simulated).collect();
-        series.push(Series::new("limit, waiters in turn", Origin::Formula, self.in_turn[which].clone()));
-        if measure == Measure::Wait {
-            series.push(Series::new("limit, any order", Origin::Formula, self.any.clone()));
-        }
+        series.push(Series::new(limit, Origin::Formula, self.limits[which].clone()));
         Part::Chart(Chart {
             suffix,
             title: format!("How far from the limit: {}, sections of one hop", self.map.setting_in_words()),
@@ -237,47 +244,39 @@ impl Curves {
         })
     }
 
-    /// How many times the limit each curve is, at the first rate or at the last.
-    fn ratio(&self, curve: &[Vec<Dot>; 2], which: usize, last: bool) -> f64 {
-        let at = |dots: &[Dot]| if last { dots.last() } else { dots.first() }.map_or(0.0, |dot| dot.y);
-        at(&curve[which]) / at(&self.in_turn[which]).max(1e-9)
-    }
-
-    fn nearest(&self, which: usize, last: bool) -> (f64, &'static str) {
-        let ratios =
-            self.measured.iter().map(|(contender, curve)| (self.ratio(curve, which, last), contender.short));
+    /// The nearest to the limit, and its name.
+    fn nearest(&self, times: impl Fn(&Curve) -> Option<f64>) -> (f64, &'static str) {
+        let ratios = self.measured.iter().filter_map(|curve| Some((times(curve)?, curve.contender.short)));
         ratios.min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((0.0, ""))
     }
 
     fn claims(&self) -> Vec<Claim> {
         let setting = format!("n = {NODES}, k = {}, sections of one hop", self.map.tokens);
-        let (best, by) = self.nearest(0, true);
+        let (best, by) = self.nearest(|curve| curve.full[0]);
         let touches = format!("{setting}: at saturation the best waits no longer than the limit, within 5 %");
         let found = format!("{} times the limit ({by})", short(best));
         let mut claims = vec![Claim::holds("ours", &touches, best <= 1.0 + TOUCHES, found)];
-        for (contender, curve) in
-            self.measured.iter().filter(|(contender, _)| OURS.contains(&contender.short))
-        {
-            let [light, full] = [false, true].map(|last| [0, 1].map(|which| self.ratio(curve, which, last)));
-            let nearest = [0, 1].map(|which| self.nearest(which, false));
+        for curve in self.measured.iter().filter(|curve| curve.contender.is_ours()) {
+            let nearest = [0, 1].map(|which| self.nearest(|curve| curve.light[which]));
             let says = format!(
                 "{setting}: {} waits as long as the limit at saturation, and at light load no longer than the best of these",
-                contender.short
+                curve.contender.short
             );
+            let times = |times: Option<f64>| times.map_or("no known number of".to_string(), short);
             let found = format!(
-                "at the highest rate {} times the limit in waits and {} in messages; at the lowest {} and {}, where the best \
-                 are {} ({}) and {} ({})",
-                short(full[0]),
-                short(full[1]),
-                short(light[0]),
-                short(light[1]),
+                "at the highest rate {} times the limit in waits; at the lowest {} and in messages {}, where the best are {} \
+                 ({}) and {} ({})",
+                times(curve.full[0]),
+                times(curve.light[0]),
+                times(curve.light[1]),
                 short(nearest[0].0),
                 nearest[0].1,
                 short(nearest[1].0),
                 nearest[1].1
             );
-            let near = |ratio: f64, best: f64| ratio <= best * (1.0 + TOUCHES);
-            let holds = near(full[0], 1.0) && near(light[0], nearest[0].0);
+            let near =
+                |ratio: Option<f64>, best: f64| ratio.is_some_and(|ratio| ratio <= best * (1.0 + TOUCHES));
+            let holds = near(curve.full[0], 1.0) && near(curve.light[0], nearest[0].0);
             claims.push(Claim::holds("ours", &says, holds, found).because(
                 "At light load an algorithm with a fixed centre is one hop from its token; a path of pointers is longer. In \
                  return no node of ours has more to do than the others.",
