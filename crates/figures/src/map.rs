@@ -228,8 +228,10 @@ impl Map {
             Measure::Fairness => value(other).mean.total_cmp(&value(one).mean),
             _ => value(one).mean.total_cmp(&value(other).mean),
         });
-        let distance =
-            |(contender, summary): &(Contender, &Summary)| self.distance(measure, cell, (contender, summary));
+        let least = if measure == Measure::Wait { self.least_wait(cell) } else { None };
+        let distance = |(contender, summary): &(Contender, &Summary)| {
+            self.distance(measure, cell, least, (contender, summary))
+        };
         let ours = measured.iter().find(|(contender, _)| contender.is_ours());
         let ours = ours.map(|found| (found.0, value(found.1), distance(found)));
         let nearest = measured.first().and_then(distance);
@@ -306,9 +308,7 @@ impl Map {
             Plane::Load { rates, sections } => {
                 format!("λ = {}, sections of {}", rates[column], sections[row])
             }
-            Plane::Groups { groups, skews, rate, section } => {
-                format!("{} groups, skew {}, λ = {rate}, sections of {section}", groups[column], skews[row])
-            }
+            Plane::Groups { groups, skews, .. } => format!("{} groups, skew {}", groups[column], skews[row]),
         }
     }
 

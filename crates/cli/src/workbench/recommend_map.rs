@@ -132,7 +132,10 @@ pub(crate) fn print(plan: &Plan) -> Result<()> {
         say!("\nInterrupted: who is best in the nearest cell of the map was not simulated.");
         return Ok(());
     }
-    let place = nearest.map.place_in_words(nearest.cell);
+    let mut place = nearest.map.place_in_words(nearest.cell);
+    if let Plane::Groups { rate, section, .. } = &nearest.map.plane {
+        place += &format!(", λ = {rate}, sections of {section}");
+    }
     let other = other_network(plan).map_or(String::new(), |other| {
         let hop = short(nearest.hop);
         format!(" of {hop}, the mean over all pairs of nodes; the network is not the map's: {other}")

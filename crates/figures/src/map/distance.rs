@@ -49,15 +49,16 @@ impl Map {
         limit::fewest_messages(&self.plan(cell), wait)
     }
 
-    /// How far an algorithm is from its limit in a cell; `None` where no limit is known, or where it is 0.
+    /// How far an algorithm is from its limit in a cell, in which that is the least wait; `None` where no limit is known, or where it is 0.
     pub fn distance(
         &self,
         measure: Measure,
         cell: (usize, usize),
+        least: Option<Estimate>,
         (contender, summary): (&Contender, &Summary),
     ) -> Option<Distance> {
         let limit = match measure {
-            Measure::Wait => self.least_wait(cell)?.mean,
+            Measure::Wait => least?.mean,
             Measure::Messages if contender.is_driven_by_messages() => {
                 self.fewest_messages(cell, self.whole_wait(cell, summary).mean)?
             }

@@ -110,7 +110,8 @@ const WHAT: &str = "Each cell is a simulation of every algorithm that fits, from
     much better it is than the second best. A hop is 1: 0.1 at each end and 0.8 between them. docs/map.md says more.";
 
 const WHERE: &str = "Where no node waits, an algorithm whose token is always near (a star, a proxy, a centre) needs fewer hops than \
-    a path that is found; ours pay for a tree that has no centre. docs/map.md, \"Where ours lose\", goes through them.";
+    a path that is found; ours pay for a tree that has no centre. One that collects requests before its token moves sends \
+    fewer messages, and its clients wait longer. docs/map.md, \"Where ours lose\", goes through them.";
 
 /// In how many cells ours are the best, or as good as the best, and where they are furthest behind.
 fn best_everywhere(maps: &[Map], results: &Results, measure: Measure, ours: &[&str]) -> Claim {
