@@ -210,7 +210,8 @@ fn it_says_where_on_the_map_the_load_is() {
         assert!(shown.contains(wanted), "{wanted}: {shown}");
     }
     assert!(!shown.contains("the network is not the map's"), "{shown}");
-    assert!(text("--groups 2").contains("On no map: it has groups"));
+    let own = "--groups 2 --group-choice own";
+    assert!(text(own).contains("On no map: its clients do not choose groups"), "{}", text(own));
     assert!(text("--tokens 2 --workload burst").contains("On no map: its workload"));
 }
 
@@ -277,5 +278,29 @@ fn bad_input_gets_one_clear_line_and_2() {
         assert!(error.contains(wanted), "{arguments}: {error}");
         assert_eq!(error.trim_end().lines().count(), 1, "{arguments}: {error}");
         assert!(output.stdout.is_empty(), "{arguments}");
+    }
+}
+
+/// Also of the map of groups, at the nearest rate and section.
+#[test]
+fn it_says_where_on_the_map_of_groups_the_load_is() {
+    let found = json(&format!("--nodes 5 --groups 3 --group-choice zipf:0.9 --rate 0.09 --cs 1 {QUICK}"));
+    let map = &found["map"];
+    assert_eq!((&map["groups"], map["skew"].as_f64()), (&Value::from(3), Some(1.0)), "{map}");
+    assert_eq!((map["rate"].as_f64(), map["section"].as_f64()), (Some(0.1), Some(1.0)));
+    let wait = &map["best"]["wait"];
+    assert!(label(&wait["ours"]).starts_with("rooms") && wait["limit"].is_null(), "{wait}");
+    assert!(label(&map["command"]).contains("--groups --rates 0.1 --sections 1"), "{map}");
+}
+
+/// What `recommend` finds with all options waits hardly less than the best of the map.
+#[test]
+fn the_map_has_the_best() {
+    for load in ["--nodes 10 --tokens 1 --rate 0.01 --cs 1", "--nodes 12 --tokens 3 --rate 0.1 --cs 0"] {
+        let found = json(&format!("{load} --entries 1500 --warmup 100 --seeds 3"));
+        let least = of(&found, label(&found["shortest_wait"]))["time_to_enter"]["mean"].as_f64().unwrap();
+        let best = &found["map"]["best"]["wait"];
+        assert!(best["value"].as_f64().unwrap() < 1.1 * least, "{load}: {least} beside {best}");
+        assert!(best["times_limit"].as_f64().unwrap() > 1.0, "{best}");
     }
 }
