@@ -96,8 +96,8 @@ fn below_these(
     found
 }
 
-/// Clients that ask again within a hop: a holder that enters again waits less than one that hands its token to whoever
-/// has waited longest. So the wait of those that are served in turn is no limit; ours is.
+/// Clients that ask again within a hop: a holder that enters again waits less than one that hands its token to the
+/// client that has waited longest. So the wait of those that are served in turn is no limit; ours is.
 #[test]
 fn serving_in_turn_is_no_limit() {
     for tokens in [1, 2] {
@@ -159,7 +159,7 @@ fn the_limit_of_messages_is_nearly_reached() {
     let fewest = map.judge(&results, Measure::Messages, (0, 0)).unwrap();
     let found = fewest.distance.unwrap();
     assert!((found.limit - 0.5).abs() < 0.01 && (1.8..2.4).contains(&found.times), "{found:?}");
-    // A queue that always has somebody in it: one message for each entry.
+    // A queue that is never empty: one message for each entry.
     let map = small(12, 1, Shape::Constant, &[0.5], &[1.0]);
     let results = simulated(&map);
     let found = map.judge(&results, Measure::Messages, (0, 0)).unwrap().ours.unwrap().2.unwrap();
