@@ -49,8 +49,8 @@ pub(super) const THESIS_ROWS: [ThesisRow; 9] = [
     row(0.005, (0.1662327, 0.41734271), (0.2610555, 0.51134079)),
     row(0.01, (0.1260511, 0.52181130), (0.4250359, 0.43649802)),
 ];
-const LIGHT: f64 = THESIS_ROWS[0].rate;
-const HEAVY: f64 = THESIS_ROWS[8].rate;
+pub(super) const LIGHT: f64 = THESIS_ROWS[0].rate;
+pub(super) const HEAVY: f64 = THESIS_ROWS[8].rate;
 
 /// Figures 30 and 31, tables I and II.
 pub(super) fn exhibits() -> Vec<Exhibit> {

@@ -134,14 +134,14 @@ fn the_printed_numbers_that_reproduce_do() {
 
 /// Runs over sockets with these numbers at a light and a heavy load: messages and waits of both algorithms.
 fn over_sockets(proposed: [(f64, f64); 2], raymond: [(f64, f64); 2]) -> Vec<Shown> {
-    paced(None, &[("bulgannawar-vaidya", proposed), ("raymond-k", raymond)])
+    paced([0.01, 1.0], None, &[("bulgannawar-vaidya", proposed), ("raymond-k", raymond)])
 }
 
-/// The same of any algorithms, whose timers count this for a hop.
-fn paced(pace: Option<f64>, runs: &[(&str, [(f64, f64); 2])]) -> Vec<Shown> {
+/// The same at these rates, of any algorithms, whose timers count this for a hop.
+fn paced(rates: [f64; 2], pace: Option<f64>, runs: &[(&str, [(f64, f64); 2])]) -> Vec<Shown> {
     let mut all = Vec::new();
     for &(algorithm, numbers) in runs {
-        for (rate, (messages, wait)) in [0.01, 1.0].into_iter().zip(numbers) {
+        for (rate, (messages, wait)) in rates.into_iter().zip(numbers) {
             let sample = |node: u32| {
                 let stray = 1.0 + 0.001 * (f64::from(node) - 4.0);
                 Sample { messages: messages * stray, wait: wait * stray }
@@ -178,7 +178,7 @@ fn verdict<'a>(shown: &'a [Shown], says: &str) -> &'a Verdict {
 fn a_difference_that_timers_make_is_put_down_to_them() {
     const NUMBERS: [(f64, f64); 2] = [(2.0, 99.0), (2.0, 99.0)];
     for pace in [None, Some(7.5)] {
-        let shown = paced(pace, &[("bulgannawar-vaidya", NUMBERS)]);
+        let shown = paced([0.01, 1.0], pace, &[("bulgannawar-vaidya", NUMBERS)]);
         for says in ["messages over sockets are those", "waits over sockets are those"] {
             let Claim { verdict, reason, .. } = claim(&shown, says);
             assert!(matches!(verdict, Verdict::Differs(_)), "{says}: {verdict:?}");
@@ -214,6 +214,17 @@ fn runs_over_sockets_are_judged_by_their_numbers() {
     {
         assert!(matches!(verdict(&bad, says), Verdict::Differs(_)), "{says}");
     }
+    // Claims about a load that was not run are not judged.
+    let numbers = ([(3.5, 12.0), (3.0, 12.0)], [(15.2, 14.0), (15.2, 14.0)]);
+    let says = |rates| {
+        let shown = paced(rates, None, &[("bulgannawar-vaidya", numbers.0), ("raymond-k", numbers.1)]);
+        let claims = shown.iter().flat_map(|shown| &shown.page.claims);
+        claims.map(|claim| claim.says.clone()).collect::<Vec<_>>().join(" ")
+    };
+    let (lighter, heavier) = (says([0.01, 0.1]), says([0.1, 1.0]));
+    assert!(lighter.contains("light load") && !lighter.contains("heavy load"), "{lighter}");
+    assert!(!lighter.contains("At high load") && lighter.contains("about 15 messages"), "{lighter}");
+    assert!(!heavier.contains("light load") && heavier.contains("heavy load"), "{heavier}");
     let Some(Part::Table(table)) =
         good.iter().find(|shown| shown.id == "sockets-table-1").map(|shown| &shown.page.parts[0])
     else {
