@@ -56,6 +56,17 @@ fn a_quorum_is_about_twice_the_root() {
     }
 }
 
+#[test]
+fn a_quorum_of_a_grid_is_a_row_and_a_column() {
+    for nodes in 1..=60_u32 {
+        let columns = nodes.saturating_sub(1).isqrt() + 1;
+        for (node, quorum) in (0..).zip(Quorums::Grid.of(nodes).unwrap()) {
+            let meets = |other: &u32| other / columns == node / columns || other % columns == node % columns;
+            assert_eq!(quorum, (0..nodes).filter(meets).collect::<Vec<_>>(), "n={nodes} node {node}");
+        }
+    }
+}
+
 /// 001 ch. II: coteries from finite projective planes. n = q(q - 1) + 1, two quorums share exactly one node,
 /// and every node is in q quorums, so all bear the same load.
 #[test]

@@ -49,8 +49,11 @@ impl Quorums {
 /// row, which crosses the other one's column.
 fn cross(nodes: u32, node: NodeId) -> Vec<NodeId> {
     let columns = nodes.saturating_sub(1).isqrt() + 1;
-    let meets = |other: &NodeId| other / columns == node / columns || other % columns == node % columns;
-    (0..nodes).filter(meets).collect()
+    let (start, column) = (node / columns * columns, node % columns);
+    let end = (start + columns).min(nodes);
+    let above = (column..start).step_by(columns as usize);
+    let below = (start + columns + column..nodes).step_by(columns as usize);
+    above.chain(start..end).chain(below).collect()
 }
 
 /// The line of node 0 in planes of q(q − 1) + 1 points. Modulo the number of points every number but 0 is the
