@@ -104,6 +104,7 @@ fn without_swaps(summary: &Summary) -> Estimate {
     counted.fold(Estimate::default(), |sum, (_, kind)| Estimate {
         mean: sum.mean + kind.mean,
         stderr: sum.stderr + kind.stderr,
+        values: kind.values,
     })
 }
 

@@ -3,6 +3,7 @@
 mod scale;
 mod style;
 
+use crate::compare::student;
 use crate::page::{Axis, Chart, Dot, Origin, Series, Spacing};
 use crate::scene::{Anchor, Colour, Position, Scene, Shape, Text, font, png, svg};
 pub(crate) use scale::grouped;
@@ -22,8 +23,8 @@ pub(crate) const NOTE_SIZE: f64 = 11.5;
 const SAMPLE: f64 = 34.0;
 const GAP: f64 = 26.0;
 const MOST_COLUMNS: usize = 4;
-/// An error bar spans this many standard errors to each side: a 95 % confidence interval.
-const ERRORS: f64 = 1.96;
+/// An error bar is the interval in which the mean is with this confidence.
+const CONFIDENCE: f64 = 0.95;
 
 /// A chart as SVG.
 pub fn svg(chart: &Chart) -> String {
@@ -84,7 +85,7 @@ fn drawable(chart: &Chart, dot: &Dot) -> bool {
 
 /// The lower and the upper end of a dot's error bar; none if it has no error.
 fn error_bar(dot: &Dot) -> Option<(f64, f64)> {
-    let far = dot.error * ERRORS;
+    let far = dot.error * student(CONFIDENCE, dot.values.saturating_sub(1));
     (far.is_finite() && far > 0.0).then_some((dot.y - far, dot.y + far))
 }
 
@@ -264,7 +265,7 @@ fn notes(chart: &Chart) -> Vec<String> {
     let mut notes = Vec::new();
     let mut reading = Vec::new();
     if dots().any(|dot| error_bar(dot).is_some()) {
-        reading.push("bars: 95 % interval (±1.96 standard errors), where larger than the mark");
+        reading.push("bars: 95 % interval (Student's t), where larger than the mark");
     }
     if has(Origin::Measured) {
         reading.push("dotted, with hollow marks: measured over sockets");
@@ -284,4 +285,17 @@ fn notes(chart: &Chart) -> Vec<String> {
         notes.push(format!("{values} not drawn: not a number, or not above 0 on a logarithmic axis"));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_bar_is_longer_the_fewer_runs_there_are() {
+        let far =
+            |values| error_bar(&Dot { error: 1.0, values, ..Dot::exact(0.0, 0.0) }).map(|(_, high)| high);
+        assert!((far(3).unwrap() - 4.303).abs() < 0.001 && (far(20).unwrap() - 2.093).abs() < 0.001);
+        assert_eq!([far(0), far(1)], [None, None]);
+    }
 }

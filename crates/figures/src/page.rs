@@ -90,6 +90,8 @@ pub struct Dot {
     pub y: f64,
     /// The standard error of `y`; 0 for formulas.
     pub error: f64,
+    /// Of how many values `y` is the mean; 0 for formulas.
+    pub values: usize,
 }
 
 /// Rows and columns.
@@ -261,11 +263,11 @@ impl Series {
 impl Dot {
     /// A value of a formula.
     pub fn exact(x: f64, y: f64) -> Dot {
-        Dot { x, y, error: 0.0 }
+        Dot { x, y, error: 0.0, values: 0 }
     }
 
     /// A measured value.
     pub fn measured(x: f64, estimate: simulator::Estimate) -> Dot {
-        Dot { x, y: estimate.mean, error: estimate.stderr }
+        Dot { x, y: estimate.mean, error: estimate.stderr, values: estimate.values }
     }
 }

@@ -21,7 +21,7 @@ pub fn least_wait(plan: &Plan, seed: u64, seeds: u64) -> Result<Estimate, Settin
     let waits: Vec<f64> =
         (0..seeds.max(1)).map(|number| Oracle::new(plan, seed.wrapping_add(number)).run()).collect();
     let (served, known) = (Estimate::of(&waits), least_wait_known(plan));
-    Ok(if known >= served.mean { Estimate { mean: known, stderr: 0.0 } } else { served })
+    Ok(if known >= served.mean { Estimate { mean: known, stderr: 0.0, ..served } } else { served })
 }
 
 /// The fewest messages for each entry of an algorithm that is driven by messages and has this mean wait; `None` if nothing

@@ -5,6 +5,7 @@ use hdrhistogram::Histogram;
 
 use crate::plan::Plan;
 use crate::processor::ClientState;
+use crate::summary::Estimate;
 use crate::time::{NEVER, Ticks, units};
 
 /// Waits are grouped into this many batches, so that a single run can estimate the error of its mean.
@@ -19,14 +20,17 @@ pub struct Measures {
     pub waits: Histogram<u64>,
     /// The sum of the waits.
     pub waited: u128,
-    /// The sum of the times from request to exit.
+    /// The sum of the times from request to exit of those that left. These are not quite those that entered: some had
+    /// entered before measuring began, and some are inside when it ends.
     pub responses: u128,
     /// The number of exits.
     pub exits: u64,
     /// Messages and words, by kind, in the order in which kinds first occurred.
     pub kinds: Vec<KindCount>,
-    /// The longest wait, unfinished ones included.
-    pub longest_wait: Ticks,
+    /// The longest wait of a client that has entered.
+    pub longest_entered: Ticks,
+    /// The longest wait of a client that has not.
+    pub longest_unfinished: Ticks,
     /// From an exit with waiters to the entry it made possible: sum and number.
     pub handed_off: (u128, u64),
     /// From the exit of the last client inside, with waiters, to the next entry: sum and number.
@@ -104,7 +108,8 @@ impl Measures {
             responses: 0,
             exits: 0,
             kinds: Vec::new(),
-            longest_wait: 0,
+            longest_entered: 0,
+            longest_unfinished: 0,
             handed_off: (0, 0),
             changed_over: (0, 0),
             most_switches_waited: 0,
@@ -138,7 +143,7 @@ impl Measures {
         self.waits.reset();
         (self.waited, self.responses, self.exits, self.switches, self.tampered) = (0, 0, 0, 0, 0);
         self.kinds.clear();
-        self.longest_wait = 0;
+        (self.longest_entered, self.longest_unfinished) = (0, 0);
         (self.handed_off, self.changed_over, self.most_switches_waited) = ((0, 0), (0, 0), 0);
         self.most_inside = self.inside;
         for count in &mut self.by_node {
@@ -200,7 +205,7 @@ impl Measures {
         let count = &mut self.by_node[node as usize];
         count.entries += 1;
         count.waited += u128::from(wait);
-        self.longest_wait = self.longest_wait.max(wait);
+        self.longest_entered = self.longest_entered.max(wait);
         self.add_to_batch(wait);
         if self.last_group.is_some_and(|last| last != group) {
             self.switches += 1;
@@ -281,7 +286,12 @@ impl Measures {
     }
 
     pub(crate) fn still_waits(&mut self, wait: Ticks) {
-        self.longest_wait = self.longest_wait.max(wait);
+        self.longest_unfinished = self.longest_unfinished.max(wait);
+    }
+
+    /// The longest wait, unfinished ones included.
+    pub fn longest_wait(&self) -> Ticks {
+        self.longest_entered.max(self.longest_unfinished)
     }
 
     /// From the beginning to the last exit or the last message, whichever is later: for a single round, the
@@ -305,14 +315,14 @@ impl Measures {
         ratio(self.waited as f64 / crate::time::UNIT, self.entries as f64)
     }
 
-    /// The standard error of the mean wait from this run alone, by the means of batches.
-    pub fn batch_error(&self) -> f64 {
+    /// The mean wait from this run alone, by the means of batches.
+    pub(crate) fn batches(&self) -> Estimate {
         let full = (self.entries / self.batch_size) as usize;
         let means: Vec<f64> = self.batches[..full.min(self.batches.len())]
             .iter()
             .map(|sum| *sum as f64 / crate::time::UNIT / self.batch_size as f64)
             .collect();
-        crate::summary::Estimate::of(&means).stderr
+        Estimate::of(&means)
     }
 
     /// Messages for each entry.

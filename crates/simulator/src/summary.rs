@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use crate::column::Column;
 use crate::engine::Outcome;
 use crate::measures::new_histogram;
-use crate::time::units;
+use crate::time::{Ticks, units};
 
 /// A mean over runs, and its standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,21 +17,28 @@ pub struct Estimate {
     pub mean: f64,
     /// Its standard error; 0 if there is only one value.
     pub stderr: f64,
+    /// Of how many values it is the mean.
+    pub values: usize,
 }
 
 impl Estimate {
     /// The mean of these values.
     pub fn of(values: &[f64]) -> Estimate {
-        let count = values.len() as f64;
+        let (number, count) = (values.len(), values.len() as f64);
         if values.is_empty() {
             return Estimate::default();
         }
         let mean = values.iter().sum::<f64>() / count;
         if values.len() == 1 {
-            return Estimate { mean, stderr: 0.0 };
+            return Estimate { mean, stderr: 0.0, values: number };
         }
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-        Estimate { mean, stderr: (variance / count).sqrt() }
+        Estimate { mean, stderr: (variance / count).sqrt(), values: number }
+    }
+
+    /// Its standard error, which a single value does not tell.
+    pub fn error(&self) -> Option<f64> {
+        (self.values > 1).then_some(self.stderr)
     }
 }
 
@@ -51,6 +58,8 @@ pub struct Summary {
     pub time_to_enter: Estimate,
     /// All waits, in ticks.
     pub waits: Histogram<u64>,
+    /// The longest wait of a client that has entered.
+    pub longest_entered: f64,
     /// The longest wait, unfinished ones included.
     pub longest_wait: f64,
     /// From the beginning to the last exit or the last message, whichever is later.
@@ -115,8 +124,11 @@ impl Summary {
         }
         let mut time_to_enter = measured(crate::Measures::mean_wait);
         if let [run] = runs {
-            time_to_enter.stderr = run.measures.batch_error();
+            let batches = run.measures.batches();
+            (time_to_enter.stderr, time_to_enter.values) = (batches.stderr, batches.values);
         }
+        let longest =
+            |of: fn(&crate::Measures) -> Ticks| runs.iter().map(|run| of(&run.measures)).max().unwrap_or(0);
         let by_node = || runs.iter().flat_map(|run| &run.measures.by_node).map(|count| count.entries);
         Summary {
             seeds: runs.len() as u64,
@@ -128,7 +140,8 @@ impl Summary {
                 .collect(),
             time_to_enter,
             waits,
-            longest_wait: units(runs.iter().map(|run| run.measures.longest_wait).max().unwrap_or(0)),
+            longest_entered: units(longest(|measures| measures.longest_entered)),
+            longest_wait: units(longest(crate::Measures::longest_wait)),
             settled: measured(crate::Measures::settled),
             last_exit: measured(|run| units(run.last_exit.saturating_sub(run.began))),
             messages_per_entry: measured(crate::Measures::messages_per_entry),
@@ -159,9 +172,9 @@ impl Summary {
         }
     }
 
-    /// A percentile of the waits, in units.
+    /// A percentile of the waits, in units. It has three digits, and is no longer than the longest.
     pub fn wait_at(&self, percentile: f64) -> f64 {
-        units(self.waits.value_at_percentile(percentile))
+        units(self.waits.value_at_percentile(percentile)).min(self.longest_entered)
     }
 
     /// Every measure with its name, always in the same order. Messages by kind come last, since the kinds
@@ -171,16 +184,16 @@ impl Summary {
             Column::new("entries_measured", self.entries),
             Column::new("messages", self.messages),
             Column::new("time_to_enter", self.time_to_enter.mean),
-            Column::new("time_to_enter_stderr", self.time_to_enter.stderr),
+            Column::new("time_to_enter_stderr", self.time_to_enter.error()),
             Column::new("time_to_enter_p50", self.wait_at(50.0)),
             Column::new("time_to_enter_p90", self.wait_at(90.0)),
             Column::new("time_to_enter_p99", self.wait_at(99.0)),
-            Column::new("time_to_enter_max", units(self.waits.max())),
+            Column::new("time_to_enter_max", self.longest_entered),
             Column::new("longest_wait", self.longest_wait),
         ];
         let mut estimate = |name: &str, estimate: Estimate| {
             columns.push(Column::new(name, estimate.mean));
-            columns.push(Column::new(format!("{name}_stderr"), estimate.stderr));
+            columns.push(Column::new(format!("{name}_stderr"), estimate.error()));
         };
         estimate("messages_per_entry", self.messages_per_entry);
         estimate("words_per_message", self.words_per_message);
@@ -206,7 +219,7 @@ impl Summary {
         ]);
         for (kind, estimate) in &self.messages_by_kind {
             columns.push(Column::new(format!("messages_by_kind_{kind}"), estimate.mean));
-            columns.push(Column::new(format!("messages_by_kind_{kind}_stderr"), estimate.stderr));
+            columns.push(Column::new(format!("messages_by_kind_{kind}_stderr"), estimate.error()));
         }
         columns
     }

@@ -3,7 +3,6 @@
 use ::algorithms::registry;
 use serde_json::{Map, Value, json};
 use simulator::Plan;
-use simulator::time::units;
 
 use crate::terminal::output::say;
 use crate::terminal::schema::Schema;
@@ -134,10 +133,10 @@ fn measured_as_json(measured: &Measured) -> Value {
         "entries": summary.entries,
         "time_to_enter": {
             "mean": summary.time_to_enter.mean,
-            "stderr": summary.time_to_enter.stderr,
+            "stderr": summary.time_to_enter.error(),
             "p50": summary.wait_at(50.0),
             "p99": summary.wait_at(99.0),
-            "max": units(summary.waits.max()),
+            "max": summary.longest_entered,
         },
         "longest_wait": summary.longest_wait,
         "messages_per_entry": summary.messages_per_entry.mean,

@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_gap_is_better_or_worse_beyond_its_interval_only() {
-        let gap = |mean| Gap { estimate: Estimate { mean, stderr: 1.0 }, seeds: 20 };
+        let gap = |mean| Gap { estimate: Estimate { mean, stderr: 1.0, values: 20 }, seeds: 20 };
         assert!(gap(2.1).shown().ends_with("worse") && gap(-2.1).shown().ends_with("better"));
         assert_eq!(gap(2.0).shown(), "+2.000 ± 2.093");
         // Of many comparisons some are that far off by chance.

@@ -32,7 +32,7 @@ impl Map {
         if !mean.is_finite() || !is_left && mean <= thinks {
             return wait;
         }
-        Estimate { mean, stderr: every / throughput.mean * throughput.stderr }
+        Estimate { mean, stderr: every / throughput.mean * throughput.stderr, ..throughput }
     }
 
     /// The least mean wait of any algorithm in a cell; `None`: not known for groups.

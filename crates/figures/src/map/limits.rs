@@ -182,7 +182,7 @@ pub(super) fn messages_limit(
     }
     let mean = map.fewest_messages(cell, wait.mean)?;
     let longer = map.fewest_messages(cell, wait.mean + wait.stderr).unwrap_or_default();
-    Some(Estimate { mean, stderr: mean - longer })
+    Some(Estimate { mean, stderr: mean - longer, ..wait })
 }
 
 /// The curves of a pair of charts.

@@ -110,7 +110,7 @@ fn serving_in_turn_is_no_limit() {
         let in_turn = |cell| {
             let plan = map.plan(cell);
             let round = 3.0 / f64::from(tokens) * (plan.section.mean + 1.0);
-            Estimate { mean: round - 1.0 / plan.rate - plan.section.mean, stderr: 0.0 }
+            Estimate { mean: round - 1.0 / plan.rate - plan.section.mean, ..Estimate::default() }
         };
         let beaten = below_these(&map, &results, Measure::Wait, &in_turn);
         for column in [2, 3] {

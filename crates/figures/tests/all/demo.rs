@@ -111,7 +111,7 @@ fn chart(suffix: &'static str, title: &str, x: Axis, y: Axis, series: Vec<Series
 }
 
 fn series(label: &str, origin: Origin, dots: impl IntoIterator<Item = (f64, f64, f64)>) -> Series {
-    let dots = dots.into_iter().map(|(x, y, error)| Dot { x, y, error }).collect();
+    let dots = dots.into_iter().map(|(x, y, error)| Dot { x, y, error, values: 20 }).collect();
     Series { label: label.to_string(), origin, dots }
 }
 

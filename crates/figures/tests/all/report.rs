@@ -62,7 +62,8 @@ fn svg_holds_every_label_and_no_foreign_tag() {
 #[test]
 fn formulas_are_dashed_and_have_no_marks() {
     let curve = |origin| {
-        let dots = vec![Dot::exact(1.0, 1.0), Dot::exact(2.0, 3.0), Dot { x: 3.0, y: 4.0, error: 2.0 }];
+        let dots =
+            vec![Dot::exact(1.0, 1.0), Dot::exact(2.0, 3.0), Dot { x: 3.0, y: 4.0, error: 2.0, values: 3 }];
         Series { label: "curve".to_string(), origin, dots }
     };
     let draw = |origin| {
@@ -108,7 +109,7 @@ fn png_is_twice_as_large_as_svg_and_not_blank() {
 
 #[test]
 fn csv_reads_back_exactly() {
-    let dots = vec![Dot { x: 0.1, y: 1.0 / 3.0, error: 1e-7 }, Dot::exact(1e21, -2.0)];
+    let dots = vec![Dot { x: 0.1, y: 1.0 / 3.0, error: 1e-7, values: 3 }, Dot::exact(1e21, -2.0)];
     let series = vec![
         Series { label: "k = 3, \"fast\"".to_string(), origin: Origin::Simulated, dots },
         Series { label: "n − 1".to_string(), origin: Origin::Formula, dots: vec![Dot::exact(5.0, 4.0)] },

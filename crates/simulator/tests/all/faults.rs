@@ -218,7 +218,7 @@ fn a_pause_only_delays() {
     assert_eq!((paused.violation.as_ref(), paused.measures.tampered), (None, 0));
     assert_eq!(paused.measures.entries, calm.measures.entries);
     assert!(paused.measures.ended > calm.measures.ended);
-    assert!(paused.measures.longest_wait >= simulator::time::ticks(1000.0));
+    assert!(paused.measures.longest_wait() >= simulator::time::ticks(1000.0));
 }
 
 #[test]
