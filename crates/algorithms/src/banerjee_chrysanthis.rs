@@ -81,6 +81,7 @@ impl Algorithm for BanerjeeChrysanthis {
         options: &[
             OptionInfo::number(
                 "collect",
+                "2",
                 "how many hops an idle token waits for more requests (2 if not set; 0: not at all)",
             ),
             OptionInfo::choice(

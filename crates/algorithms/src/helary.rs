@@ -67,7 +67,8 @@ impl Algorithm for Helary {
                 "behaviour",
                 &["transit", "proxy", "open-cube", "any"],
                 "what a node does with a request; any: drawn for each request; proxy on tree=chain is not fair under load",
-            ),
+            )
+            .implying(&[("open-cube", "tree", "cube")]),
             OptionInfo::choice(
                 "tree",
                 &["star", "chain", "cube"],

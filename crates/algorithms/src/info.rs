@@ -1,9 +1,12 @@
 //! What an algorithm declares about itself, read by every driver, the command line and the documentation.
 
+mod option_info;
+
 use core::fmt;
 
 use crate::algorithm::{Algorithm, Site};
 use crate::properties::Property;
+pub use option_info::OptionInfo;
 
 /// Name, source, needs, options and known defects of an algorithm.
 #[derive(Clone, Copy, Debug)]
@@ -151,41 +154,6 @@ pub enum Timing {
     /// The algorithm is correct only with a bound on message delays and critical sections of one constant
     /// length.
     BoundedDelayConstantSections,
-}
-
-/// An option of an algorithm.
-#[derive(Clone, Copy, Debug)]
-pub struct OptionInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// The values it takes, the default first; or a description of them if they are numbers.
-    pub values: &'static [&'static str],
-    /// What the option decides.
-    pub help: &'static str,
-}
-
-impl OptionInfo {
-    /// The values of an option that is a number.
-    pub const NUMBER: &'static [&'static str] = &["a number"];
-
-    /// An option with these values, the default first.
-    pub const fn choice(
-        name: &'static str,
-        values: &'static [&'static str],
-        help: &'static str,
-    ) -> OptionInfo {
-        OptionInfo { name, values, help }
-    }
-
-    /// An option that is a number.
-    pub const fn number(name: &'static str, help: &'static str) -> OptionInfo {
-        OptionInfo { name, values: OptionInfo::NUMBER, help }
-    }
-
-    /// Whether the option can have this value.
-    pub fn takes(&self, value: &str) -> bool {
-        if self.values == Self::NUMBER { value.parse::<u32>().is_ok() } else { self.values.contains(&value) }
-    }
 }
 
 /// A timer of an algorithm.

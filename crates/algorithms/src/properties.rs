@@ -257,7 +257,10 @@ impl Terms {
             Property::NobodyLeftWaiting => {
                 let waits = (0..census.waiting.len()).filter(|&node| census.waiting[node] > 0);
                 let names: alloc::vec::Vec<String> = waits.map(|node| node.to_string()).collect();
-                format!("nothing more can happen and node {} waits", names.join(", "))
+                match &names[..] {
+                    [one] => format!("nothing more can happen and node {one} waits"),
+                    _ => format!("nothing more can happen and nodes {} wait", names.join(", ")),
+                }
             }
             _ => String::new(),
         }

@@ -165,8 +165,11 @@ pub fn inner_of_partitioned(name: &str) -> Result<Option<&'static Info>, Setting
 
 fn unknown(name: &str) -> SettingError {
     let near: Vec<&str> = ALL.iter().map(|info| info.name).filter(|known| resembles(known, name)).collect();
-    let hint = if near.is_empty() { "'tokenwood algorithms' lists them" } else { "did you mean" };
-    SettingError(format!("there is no algorithm '{name}'; {hint} {}", near.join(" or ")).trim_end().into())
+    let hint = match &near[..] {
+        [] => "'tokenwood algorithms' lists them".into(),
+        near => format!("did you mean {}?", near.join(" or ")),
+    };
+    SettingError(format!("there is no algorithm '{name}'; {hint}"))
 }
 
 /// Whether a known name shares a part with the typed one.

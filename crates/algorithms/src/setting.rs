@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::algorithm::Groups;
-use crate::info::{Allowance, Clients, Info, Kind, Scope};
+use crate::info::{Allowance, Clients, Info, Kind, OptionInfo, Scope};
 
 /// Sizes and options of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,11 +115,21 @@ impl Setting {
             } else {
                 format!("the number of nodes ({n})")
             };
-            return refuse(format!("tokens must be between 1 and {most}, not {k}"));
+            let hint = k.clamp(1, most_tokens);
+            return refuse(format!("tokens must be between 1 and {most}, not {k}: try --tokens {hint}"));
         }
-        if info.kind != Kind::KMutex && self.tokens != 1 {
-            let why = format!("{name} lets one in at a time (a mutex or one session): tokens must be 1");
-            return refuse(format!("{why}; for k tokens see 'tokenwood algorithms' or partitioned({name})"));
+        match info.kind {
+            Kind::Mutex if self.tokens != 1 => {
+                let why = format!("{name} lets one in at a time (a mutex): tokens must be 1");
+                return refuse(format!(
+                    "{why}; for k tokens see 'tokenwood algorithms' or partitioned({name})"
+                ));
+            }
+            Kind::GroupMutex if self.tokens != 1 => {
+                let why = format!("{name} lets one group in at a time, any number of its clients");
+                return refuse(format!("{why}: leave --tokens out"));
+            }
+            _ => (),
         }
         if self.groups == 0 || self.groups >= Groups::MOST {
             return refuse(format!("groups must be between 1 and {}", Groups::MOST - 1));
@@ -151,6 +161,22 @@ impl Setting {
     /// The value of an option, if it is set.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.iter().rev().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All options of this algorithm with the values that they have, also where nothing is set.
+    pub fn effective_options(&self, info: &Info) -> Vec<(&'static str, String)> {
+        let implied = |name: &str| {
+            let all =
+                info.options.iter().flat_map(|other| other.implies.iter().map(move |rule| (other, rule)));
+            let set = |other: &OptionInfo| self.option(other.name).unwrap_or(other.default);
+            all.filter(|(other, (value, option, _))| *option == name && set(other) == *value)
+                .map(|(_, (_, _, default))| *default)
+                .next()
+        };
+        let value = |option: &OptionInfo| {
+            self.option(option.name).or_else(|| implied(option.name)).unwrap_or(option.default).to_string()
+        };
+        info.options.iter().map(|option| (option.name, value(option))).collect()
     }
 
     /// The value of an option that is a number.

@@ -292,8 +292,14 @@ impl Plan {
         self.transit.validate("transit")?;
         Span::constant(self.send).validate("send")?;
         Span::constant(self.receive).validate("receive")?;
-        if self.entries == 0 || self.entries.saturating_add(self.warmup) > MOST_ENTRIES {
-            return refuse(format!("entries and warmup must be between 1 and {MOST_ENTRIES} together"));
+        if self.entries == 0 {
+            return refuse("entries must be at least 1, not 0".to_string());
+        }
+        if self.entries.saturating_add(self.warmup) > MOST_ENTRIES {
+            let (entries, warmup) = (self.entries, self.warmup);
+            return refuse(format!(
+                "entries and warmup must be at most {MOST_ENTRIES} together, not {entries} and {warmup}"
+            ));
         }
         self.clients.validate(self.setting.nodes)?;
         if !self.clients.is_one_each() && self.rounds() {

@@ -176,7 +176,10 @@ impl<'p> Run<'p> {
         let waiting: Vec<usize> = (0..self.processors.len()).filter(waits).collect();
         let names: Vec<String> = waiting.iter().take(10).map(ToString::to_string).collect();
         let more = if waiting.len() > 10 { ", …" } else { "" };
-        let detail = format!("nothing more can happen and node {}{more} waits", names.join(", "));
+        let detail = match &names[..] {
+            [one] => format!("nothing more can happen and node {one} waits"),
+            _ => format!("nothing more can happen and nodes {}{more} wait", names.join(", ")),
+        };
         Violation::new(Property::NobodyLeftWaiting, detail)
     }
 

@@ -42,7 +42,11 @@ impl Rules {
             &["random", "last-seen", "fair-share"],
             "which token to ask for; fair-share: the last seen, but another one if n/k nodes or more waited for it",
         ),
-        OptionInfo::number("inform", "how many nodes an idle holder informs (0)"),
+        OptionInfo::number(
+            "inform",
+            "0",
+            "how many nodes an idle holder informs (0); all others if there are fewer",
+        ),
         OptionInfo::choice(
             "whom",
             &["random", "ring", "askers"],
@@ -50,6 +54,7 @@ impl Rules {
         ),
         OptionInfo::number(
             "repeats",
+            "0",
             "an idle holder informs only if it has entered so often again before another node asked (0)",
         ),
         OptionInfo::choice(
@@ -61,7 +66,12 @@ impl Rules {
             "tuning",
             &["none", "balanced"],
             "balanced: choose=fair-share inform=1 repeats=1, where nothing else is said",
-        ),
+        )
+        .implying(&[
+            ("balanced", "choose", "fair-share"),
+            ("balanced", "inform", "1"),
+            ("balanced", "repeats", "1"),
+        ]),
     ];
 
     pub(super) fn of(setting: &Setting) -> Result<Rules, SettingError> {

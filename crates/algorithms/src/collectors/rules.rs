@@ -58,12 +58,14 @@ impl Rules {
 /// The option that all variants have.
 pub const LOCAL_GROUPS: OptionInfo = OptionInfo::number(
     "local-groups",
+    "0",
     "how many local groups (0: the whole number nearest to the root of the number of nodes)",
 );
 
 /// Only for [`Dynamic`].
 const MOVE_AFTER: OptionInfo = OptionInfo::number(
     "move-after",
+    "0",
     "with grc=moves: after how many grants (0: after as many as there are groups)",
 );
 

@@ -66,6 +66,7 @@ impl Rules {
     pub(super) const OPTIONS: &'static [OptionInfo] = &[
         OptionInfo::number(
             "passes",
+            "4",
             "how often clients of a token's holder may enter before the head of its queue (4)",
         ),
         OptionInfo::choice(
@@ -85,6 +86,7 @@ impl Rules {
         ),
         OptionInfo::number(
             "invite",
+            "8",
             "with balance: at which entry without a request of another node a holder invites one (8)",
         ),
         OptionInfo::choice(

@@ -127,7 +127,7 @@ fn sections_of_different_lengths_wear_the_semaphore_out() {
     assert_eq!(outcome.entered, [(8, 1), (10, 2), (28, 0), (106, 3)]);
     assert_eq!(outcome.holders(), [(2, 0)]);
     let left = outcome.world.violated_at_end().unwrap();
-    assert_eq!(left.detail, "nothing more can happen and node 1, 2 waits");
+    assert_eq!(left.detail, "nothing more can happen and nodes 1, 2 wait");
 }
 
 /// Ch. V: late requests arrive within two hops of the announcement, or not at all. If the bound on the delay

@@ -160,7 +160,7 @@ fn the_registry_knows_the_names() {
         assert_eq!((divided.name, divided.kind), (&*name, Kind::KMutex));
     }
     let refusal = |name: &str| registry::info(name).map(|info| info.name).unwrap_err().to_string();
-    assert_eq!(refusal("partitioned(naimi)"), "there is no algorithm 'naimi'; did you mean naimi-trehel");
+    assert_eq!(refusal("partitioned(naimi)"), "there is no algorithm 'naimi'; did you mean naimi-trehel?");
     for wrong in
         ["partitioned", "partitioned()", "partitioned(naimi-trehel", "partitioned(partitioned(makki))"]
     {

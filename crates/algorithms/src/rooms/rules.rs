@@ -77,10 +77,12 @@ impl Rules {
     pub(super) const OPTIONS: &'static [OptionInfo] = &[
         OptionInfo::number(
             "passes",
+            "4",
             "how many requests may be admitted past a queue while the token is at a node (4)",
         ),
         OptionInfo::number(
             "turns",
+            "32",
             "how many openings in a row a node may have while another node's request is as old (32)",
         ),
         OptionInfo::choice(
@@ -88,7 +90,7 @@ impl Rules {
             &["age", "arrival"],
             "who comes first: the node longest without an opening, or the first to arrive",
         ),
-        OptionInfo::number("exclusive", "the highest so many groups are for one client at a time (0)"),
+        OptionInfo::number("exclusive", "0", "the highest so many groups are for one client at a time (0)"),
         OptionInfo::choice(
             "hand-off",
             &["no", "yes"],

@@ -58,6 +58,20 @@ fn every_option_makes_a_difference() {
     assert!(idle.is_empty(), "{}", idle.join("\n"));
 }
 
+/// What is said to be the value of an option that is not set is the value that counts.
+#[test]
+fn options_that_are_not_set_have_the_values_they_are_said_to_have() {
+    for info in registry::ALL {
+        for job in standard(info) {
+            let mut told = job.clone();
+            let options = job.case.setting.effective_options(info).into_iter();
+            told.case.setting.options = options.map(|(name, value)| (name.to_string(), value)).collect();
+            let (silent, told) = (once(info, &job, 1), once(info, &told, 1));
+            assert_eq!(silent.steps, told.steps, "{} {:?}", info.name, job.case.setting.options);
+        }
+    }
+}
+
 /// The option that a job tries.
 fn first(job: &RandomJob) -> Option<&(String, String)> {
     job.case.setting.options.first()
