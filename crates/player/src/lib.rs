@@ -41,7 +41,7 @@ pub use play::{PlayAnswer, PlayRequest, Violated, Want, play};
 pub use refusal::{Refusal, RefusalKind};
 pub use rules::{Change, Rule, RuleRun};
 pub use setting::{Links, Setting};
-pub use share::{Shared, SharedTexts, of_trace, open, open_steps, share, to_trace};
+pub use share::{Shared, SharedTexts, beyond, of_trace, open, open_steps, share, to_trace};
 pub use state::{
     Beyond, ClientState, Counts, Flight, NodeIs, NodeState, PointerTo, PropertyVerdict, Queued, State, TieTo,
     Verdict,

@@ -2,17 +2,19 @@
 
 use algorithms::schedule::{Step, parse_schedule};
 use algorithms::trace::Trace;
-use algorithms::{Action, Conditions};
+use algorithms::{Action, Conditions, registry};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use serde::{Deserialize, Serialize};
 
+use crate::can::is_tolerated;
 use crate::limits::{LONGEST_LINK, MOST_STEPS};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::run::Run;
 use crate::setting::{Links, Setting};
+use crate::state::Beyond;
 use crate::trace_file;
 
 /// A setting with steps.
@@ -106,6 +108,16 @@ pub fn of_trace(trace: &Trace) -> Shared {
         ..Setting::of_system(&trace.algorithm, &trace.setting())
     };
     Shared { setting, steps }
+}
+
+/// The first step of a trace that its algorithm does not claim to bear.
+pub fn beyond(trace: &Trace) -> Option<Beyond> {
+    let setting = trace.setting();
+    let needs = registry::info_with(&trace.algorithm, &setting).ok()?.needs;
+    let steps = (1..).zip(&trace.steps);
+    let mut parsed = steps.filter_map(|(at, step)| Some((at, step.step.parse::<Step>().ok()?)));
+    let (at, step) = parsed.find(|(_, step)| !is_tolerated(step.action, &needs, setting.tokens))?;
+    Some(Beyond { at, step: step.to_string() })
 }
 
 /// The trace of a run, with its violation if its last step violates a property.
