@@ -24,6 +24,8 @@ fn main() -> ExitCode {
     let matches = command.try_get_matches_from_mut(std::env::args_os());
     let matches = matches.unwrap_or_else(|error| {
         json::want_if_among(std::env::args_os());
+        let words: Vec<String> = std::env::args_os().filter_map(|word| word.into_string().ok()).collect();
+        let error = refused_value::with_equals(error, &command, &words);
         failure::refuse(&refused_value::in_words(error, &command))
     });
     json::want_if_in(&matches);

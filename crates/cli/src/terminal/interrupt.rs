@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::terminal::output::note;
+use crate::terminal::progress;
 
 const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
@@ -35,7 +36,8 @@ pub(crate) fn listen() -> Result<()> {
                     std::process::exit(i32::from(exit_code(number)));
                 }
                 if std::io::stderr().is_terminal() {
-                    note!("\rstopping to say what there is; once more ends at once");
+                    progress::clear_line();
+                    note!("stopping to say what there is; once more ends at once");
                 }
             }
         });

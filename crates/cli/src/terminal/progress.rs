@@ -57,6 +57,12 @@ impl ProgressLine {
     }
 }
 
+/// Takes away what a line of progress has drawn, whichever drew it.
+pub(crate) fn clear_line() {
+    let width = table::width_of(&std::io::stderr()).unwrap_or(1);
+    draw!("\r{}\r", " ".repeat(width.saturating_sub(1)));
+}
+
 impl Drawn {
     fn draw(&mut self, text: &str) {
         // A line that is broken cannot be drawn over.
@@ -105,6 +111,10 @@ impl Progress {
         let percent = (share * 100.0) as u64;
         let start = format!("{} {bar} {percent:3} %", self.what);
         let so_far = format!("{} of {} entries", short(done as f64), short(self.total as f64));
+        if done == 0 && seconds >= 1.0 {
+            // Something happens, though nothing is finished.
+            return format!("{start}  {so_far}, {} so far", clock(seconds));
+        }
         if done == 0 || seconds == 0.0 {
             return format!("{start}  {so_far}");
         }
@@ -162,5 +172,7 @@ mod tests {
         let text = progress.text(123_456_789, 100.0);
         assert_eq!(text, "sweep █░░░░░░░░░░░░░░░░░░░   6 %  123 M of 2.0 G entries, 1.2 M/s, 25:21 left");
         assert!(text.chars().count() < 80);
+        let text = progress.text(0, 61.5);
+        assert_eq!(text, "sweep ░░░░░░░░░░░░░░░░░░░░   0 %  0 of 2.0 G entries, 1:02 so far");
     }
 }

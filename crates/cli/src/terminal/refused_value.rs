@@ -43,6 +43,24 @@ pub(crate) fn in_words(error: Error, command: &Command) -> Error {
     }
 }
 
+/// A value that is taken for an argument of its own, because its flag takes values after an equals sign only.
+pub(crate) fn with_equals(error: Error, command: &Command, words: &[String]) -> Error {
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidArg) else { return error };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let called = words.iter().fold(command, |command, word| command.find_subcommand(word).unwrap_or(command));
+    let takes = |flag: &str| {
+        let name = flag.strip_prefix("--");
+        let argument = called.get_arguments().find(|argument| argument.get_long() == name);
+        name.is_some() && argument.is_some_and(clap::Arg::is_require_equals_set)
+    };
+    let Some(pair) = words.windows(2).find(|pair| pair[1] == *value && takes(&pair[0])) else { return error };
+    let flag = &pair[0];
+    let text = format!("'{value}' does not belong to {flag}: write {flag}={value}\n");
+    Error::raw(ErrorKind::UnknownArgument, text).with_cmd(command)
+}
+
 fn expected_whole(why: &IntErrorKind, is_negative: bool) -> String {
     match why {
         IntErrorKind::PosOverflow => format!("expected a whole number of at most {}", u64::MAX),
@@ -72,7 +90,8 @@ mod tests {
     fn refusal(line: &str) -> String {
         let mut command = with_negative_numbers(crate::commands::Cli::command());
         let refused = command.try_get_matches_from_mut(line.split_whitespace()).expect_err("it is refused");
-        in_words(refused, &command).to_string()
+        let words: Vec<String> = line.split_whitespace().map(ToString::to_string).collect();
+        in_words(with_equals(refused, &command, &words), &command).to_string()
     }
 
     #[test]
@@ -93,6 +112,9 @@ mod tests {
                 "tokenwood map --rates 0.1,fast",
                 "'fast' is no value for --rates <RATE>: expected a number, for example 0.5",
             ),
+            ("tokenwood map --groups 0", "'0' does not belong to --groups: write --groups=0"),
+            ("tokenwood map --groups=2 3", "unexpected argument '3'"),
+            ("tokenwood check lamport --threads 100000", "expected a whole number from 1 to 256"),
             ("tokenwood swarm --drift 91", "expected a whole number from 0 to 90"),
             ("tokenwood simulate lamport --set choose", "is not NAME=VALUE: write, for example"),
             ("tokenwood dev --nodes 0", "expected a whole number from 1 to 100"),

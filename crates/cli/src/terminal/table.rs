@@ -72,6 +72,16 @@ pub(crate) fn lines(rows: &[Vec<String>], keys: usize, width: Option<usize>) -> 
     found
 }
 
+/// Whether a table stays in one piece where it is printed.
+pub(crate) fn is_whole(rows: &[Vec<String>]) -> bool {
+    width().is_none_or(|width| stays_whole(rows, width))
+}
+
+fn stays_whole(rows: &[Vec<String>], width: usize) -> bool {
+    let all: Vec<usize> = (0..rows.iter().map(Vec::len).max().unwrap_or(0)).collect();
+    shrunk(rows, &all, width, TALLEST_ROW).is_some()
+}
+
 fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
 }
@@ -225,6 +235,7 @@ mod tests {
         ];
         assert_eq!(found[..6], expected, "{found:#?}");
         assert_eq!(found[6], "a  333333333");
+        assert!(!stays_whole(&table, 24) && stays_whole(&table, 40));
     }
 
     #[test]

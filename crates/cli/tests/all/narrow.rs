@@ -9,6 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
+use crate::cluster::kill;
 use crate::folder::{Folder, text};
 
 const COLUMNS: u16 = 60;
@@ -65,6 +66,7 @@ fn tables_fit_a_narrow_terminal() {
         ),
         ("errata lamport", "req0"),
         ("reproduce --list", "exhibit"),
+        ("reproduce collectors-4 --quick --seeds 1", "\ncollectors-4 ("),
     ];
     for (command, wanted) in commands {
         let told = shown(&folder, command, false);
@@ -76,6 +78,37 @@ fn tables_fit_a_narrow_terminal() {
         let piped = text(&folder.run(command).stdout);
         assert!(!piped.is_empty(), "{command}");
     }
+}
+
+#[test]
+fn many_random_runs_show_their_progress_at_a_terminal() {
+    let folder = Folder::new("random-progress");
+    let told = shown(&folder, "check naimi-trehel --nodes 6 --requests 5 --random 5000", true);
+    assert!(told.contains(" of 5,000 random runs") && told.contains("No violation"), "{told}");
+}
+
+#[test]
+fn a_signal_takes_the_line_of_progress_away() {
+    let folder = Folder::new("signal-line");
+    let (seen, written) = terminal();
+    let mut command = folder.command("simulate naimi-trehel --nodes 5 --entries 900000000 --no-check");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::from(written));
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let (mut seen, mut bytes, mut part) = (File::from(seen), Vec::new(), [0; 4096]);
+    let mut is_asked = false;
+    while let Ok(count @ 1..) = seen.read(&mut part) {
+        bytes.extend_from_slice(&part[..count]);
+        if !is_asked && text(&bytes).contains(" M of 900 M") {
+            is_asked = true;
+            kill("-INT", child.id().into());
+        }
+    }
+    child.wait().unwrap();
+    let told = text(&bytes);
+    let (before, after) = told.split_once("stopping to say what there is; once more ends at once").unwrap();
+    let cleared = format!("\r{}\r", " ".repeat(usize::from(COLUMNS) - 1));
+    assert!(before.ends_with(&cleared) && after.starts_with("\r\n"), "{told:?}");
 }
 
 #[test]
