@@ -59,14 +59,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let saved = violation.map(|(_, trace)| (trace, arguments.trace.clone().unwrap_or_else(usual)));
     match arguments.format {
         Format::Json => {
-            let file = saved.as_ref().map(|(_, file)| file.as_path());
+            let file = saved.as_ref().and_then(|(trace, file)| check_report::saved(trace, file));
             json::say(Schema::Check, &check_report::as_json(&checked, file));
         }
-        Format::Table => check_report::print(&checked),
-    }
-    // After the verdict: where nothing can be written, the verdict stays.
-    if let Some((trace, file)) = saved {
-        check_report::save_if_possible(trace, &file, arguments.format);
+        Format::Table => {
+            check_report::print(&checked);
+            // After the verdict: where nothing can be written, the verdict stays.
+            if let Some((trace, file)) = saved {
+                check_report::save_if_possible(trace, &file);
+            }
+        }
     }
     Ok(ended(&checked.finding))
 }

@@ -9,7 +9,7 @@ use checker::{Job, Symmetry};
 use clap::{Args, ValueEnum};
 
 use crate::terminal::format::Format;
-use crate::workbench::{memory, plan_arguments};
+use crate::workbench::{memory, plan_arguments, threads};
 
 /// The flags that describe one setting: a suite has its own.
 const OF_ONE_SETTING: [&str; 23] = [
@@ -126,7 +126,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = memory::size)]
     max_memory: Option<u64>,
     /// How many threads search (default: all cores)
-    #[arg(long)]
+    #[arg(long, value_parser = threads::range())]
     threads: Option<usize>,
     /// Count states that differ only in who is who as one: fewer states, the same verdicts. With --all, where the algorithm
     /// does not tell them apart
@@ -212,12 +212,8 @@ impl Arguments {
         Ok(())
     }
 
-    pub(crate) fn threads(&self) -> Result<usize> {
-        match self.threads {
-            Some(0) => bail!("there must be at least one thread: leave --threads out to use all cores"),
-            Some(threads) => Ok(threads),
-            None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
-        }
+    fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
 
     /// How many random runs to take, from which seed, with which pauses; `None` to explore everything. A defect that shows
@@ -246,10 +242,15 @@ impl Arguments {
             })?),
             None => None,
         };
-        let threads = self.threads()?;
         self.refuse_ignored(info)?;
         let symmetry = Symmetry::from(self.symmetry);
-        Ok(Job { case: self.case(info)?, only, max_states: self.most_states(), threads, symmetry })
+        Ok(Job {
+            case: self.case(info)?,
+            only,
+            max_states: self.most_states(),
+            threads: self.threads(),
+            symmetry,
+        })
     }
 
     fn most_states(&self) -> u64 {
@@ -314,7 +315,7 @@ impl Arguments {
 
     /// The job for a scope of the standard suite. Symmetry is used where there is any.
     pub(crate) fn suite_job(&self, name: &str, scope: &Scope) -> Result<Job> {
-        let job = Job { threads: self.threads()?, max_states: self.most_states(), ..Job::of(scope, None) };
+        let job = Job { threads: self.threads(), max_states: self.most_states(), ..Job::of(scope, None) };
         let symmetry = Symmetry::from(self.symmetry);
         let is_symmetric = checker::is_symmetric(name, &job.case, symmetry)?;
         Ok(Job { symmetry: if is_symmetric { symmetry } else { Symmetry::Off }, ..job })

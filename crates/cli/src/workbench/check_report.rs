@@ -1,36 +1,41 @@
 //! What a check found, for people and for scripts.
 
-use std::fs;
 use std::path::Path;
 
-use algorithms::Property;
 use algorithms::trace::Trace;
+use algorithms::{Property, Setting, registry};
 use anyhow::{Context, Result};
 use checker::{Finding, Stopped, Symmetry, Verdict};
 use player::trace_file;
 use serde_json::{Value, json};
 
-use crate::terminal::format::Format;
 use crate::terminal::output::{note, say};
 use crate::terminal::table::{self, count, grouped};
+use crate::workbench::algorithms::needs;
 use crate::workbench::check::Checked;
 use crate::workbench::memory;
 use crate::workbench::trace::print_steps;
+use crate::workbench::whole_file;
 
 /// Saves a trace: the whole file, or nothing.
 pub(crate) fn save(trace: &Trace, file: &Path) -> Result<()> {
-    let unfinished = file.with_extension("json.part");
     let cannot = || format!("cannot save the trace to {}", file.display());
-    fs::write(&unfinished, trace_file::print(trace)).with_context(cannot)?;
-    fs::rename(&unfinished, file).with_context(cannot)
+    whole_file::write(file, trace_file::print(trace).as_bytes()).with_context(cannot)
 }
 
-/// Saves the trace of a violation that has been printed. If that cannot be done, the violation is still one.
-pub(crate) fn save_if_possible(trace: &Trace, file: &Path, format: Format) {
-    match save(trace, file) {
-        Ok(()) if format == Format::Table => say!("Saved; 'tokenwood trace {}' replays it.", file.display()),
-        Ok(()) => {}
-        Err(error) => note!("tokenwood: {error:#}; --trace FILE saves it elsewhere"),
+/// Saves the trace of a violation, and returns where it is. If that cannot be done, the violation is still one.
+pub(crate) fn saved<'a>(trace: &Trace, file: &'a Path) -> Option<&'a Path> {
+    let saved = save(trace, file);
+    if let Err(error) = &saved {
+        note!("tokenwood: {error:#}; --trace FILE saves it elsewhere");
+    }
+    saved.is_ok().then_some(file)
+}
+
+/// Saves the trace of a violation that has been printed.
+pub(crate) fn save_if_possible(trace: &Trace, file: &Path) {
+    if let Some(file) = saved(trace, file) {
+        say!("Saved; 'tokenwood trace {}' replays it.", file.display());
     }
 }
 
@@ -79,7 +84,7 @@ pub(crate) fn as_json(checked: &Checked, trace_file: Option<&Path>) -> Value {
         "sometimes": finding.sometimes.iter()
             .map(|seen| (seen.what, seen.seen)).collect::<std::collections::BTreeMap<_, _>>(),
         "trace": steps.map(|step| json!({ "step": step.step, "shows": step.shows })).collect::<Vec<_>>(),
-        "trace_file": trace_file,
+        "trace_file": trace_file.map(Path::to_string_lossy),
         "seconds": seconds,
     })
 }
@@ -123,14 +128,31 @@ pub(crate) fn print(checked: &Checked) {
         Some((violation, trace)) => {
             let steps = count(trace.steps.len() as u64, "step");
             say!("{}", table::flowed(&format!("Violated after {steps}: {violation}"), 2));
-            let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
-            print_steps(trace, &shows);
+            print_steps_of(trace);
         }
         None => {
             let told = finding.stopped.map(|stopped| partial(checked, stopped));
             say!("{}", table::flowed(&told.unwrap_or_else(|| exhausted(&finding.properties)), 0));
         }
     }
+}
+
+/// The steps that lead to a violation, and whether the algorithm claims to bear them.
+pub(crate) fn print_steps_of(trace: &Trace) {
+    let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
+    print_steps(trace, &shows);
+    if let Some(player::Beyond { at, step }) = player::beyond(trace) {
+        say!(
+            "{}",
+            table::flowed(&beyond(&trace.algorithm, &trace.setting(), &format!("step {at}, {step},")), 0)
+        );
+    }
+}
+
+/// That something is more than an algorithm claims to bear.
+pub(crate) fn beyond(name: &str, setting: &Setting, what: &str) -> String {
+    let needs = registry::info_with(name, setting).map(|info| format!("; it needs: {}", needs(&info.needs)));
+    format!("But {what} is beyond what {name} claims to bear{}.", needs.unwrap_or_default())
 }
 
 /// What a search has shown that did not end, and how to go on.

@@ -21,7 +21,7 @@ use crate::terminal::output::{note, say};
 use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count, grouped};
 use crate::workbench::candidates::MOST_FOR_ALL_KNOWING;
-use crate::workbench::simulated;
+use crate::workbench::{simulated, threads, whole_file};
 
 /// Show which algorithm is best where: over the load and the length of the section, or over groups.
 ///
@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = 5)]
     seeds: u64,
     /// How many threads simulate (default: all cores); the results do not depend on it
-    #[arg(long)]
+    #[arg(long, value_parser = threads::range())]
     threads: Option<usize>,
     /// Draw to this file, .svg or .png; several maps get their measure and delays added to the name
     #[arg(long, value_name = "FILE")]
@@ -175,11 +175,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let measures = arguments.measures();
     if let Some(output) = &arguments.output {
         refuse_output(output)?;
+        arguments
+            .pictures(&maps, &measures)
+            .iter()
+            .try_for_each(|(path, ..)| whole_file::refuse_unwritable(path))?;
     }
     let began = Instant::now();
     let points = figures::results::distinct(maps.iter().flat_map(Map::points));
     interrupt::listen()?;
-    let simulated = batch::on_threads(arguments.threads, || simulated::simulate_visibly("map", &points))??;
+    let simulated = batch::on_threads(threads::at_most(arguments.threads, &points), || {
+        simulated::simulate_visibly("map", &points)
+    })??;
     let (all, points) = (points.len(), simulated.points);
     let results = Results::new(points.clone(), simulated.summaries);
     let seconds = began.elapsed().as_secs_f64();
@@ -187,7 +193,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let pictures = if partial { Vec::new() } else { arguments.pictures(&maps, &measures) };
     if arguments.format == Format::Json {
         let drawn: Vec<Value> = maps.iter().map(|map| as_json(map, &results, &measures)).collect();
-        let files: Vec<&PathBuf> = pictures.iter().map(|(path, ..)| path).collect();
+        let files: Vec<_> = pictures.iter().map(|(path, ..)| path.to_string_lossy()).collect();
         let facts = json!({
             "maps": drawn, "partial": partial, "simulations": points.len(), "simulations_wanted": all,
             "violations": results.violations(&points), "files": files, "seconds": seconds,
@@ -253,15 +259,16 @@ fn extension(path: &Path) -> &str {
 
 /// The name with the measure and the delays added.
 fn with_suffix(path: &Path, map: &Map, measure: Measure) -> PathBuf {
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("map");
-    path.with_file_name(format!("{stem}-{}-{}.{}", measure.name(), map.delay, extension(path)))
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!("-{}-{}.{}", measure.name(), map.delay, extension(path)));
+    path.with_file_name(name)
 }
 
 fn draw(path: &Path, map: &Map, results: &Results, measure: Measure) -> Result<()> {
     let drawn = map.drawn(results, measure, "");
     let content =
         if extension(path) == "svg" { cell_map::svg(&drawn).into_bytes() } else { cell_map::png(&drawn) };
-    std::fs::write(path, content).with_context(|| format!("cannot write '{}'", path.display()))
+    whole_file::write(path, &content).with_context(|| format!("cannot write '{}'", path.display()))
 }
 
 fn print(maps: &[Map], results: &Results, measures: &[Measure]) {

@@ -20,7 +20,10 @@ pub(crate) struct PlanArguments {
 
 /// Options of algorithms that are common enough to have a flag of their own.
 const SHORT_FOR: &[(&str, &str)] = &[
-    ("inform", "Short for --set inform=V: how many nodes an idle holder informs"),
+    (
+        "inform",
+        "Short for --set inform=V: how many nodes an idle holder informs, all others if there are fewer",
+    ),
     ("choose", "Short for --set choose=random or last-seen: which token to ask for"),
 ];
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use algorithms::info::Allowance;
@@ -19,11 +19,11 @@ use crate::terminal::format::Format;
 use crate::terminal::interrupt;
 use crate::terminal::json;
 use crate::terminal::output::say;
+use crate::terminal::progress::ProgressLine;
 use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count, grouped};
 use crate::workbench::check_arguments::{Arguments, Random};
 use crate::workbench::check_report;
-use crate::workbench::trace::print_steps;
 
 /// What many runs came to.
 struct Runs {
@@ -71,10 +71,12 @@ fn run_seeds(
 ) -> Result<Runs, SettingError> {
     let of = seeds.end() - seeds.start() + 1;
     let mut runs = Runs { done: 0, of, entries: 0, messages: 0, steps: 0, violation: None };
+    let line = ProgressLine::new();
     for seed in seeds {
         if interrupt::is_asked() {
             break;
         }
+        line.show(|| format!("{name}: {} of {}", grouped(runs.done), count(of, "random run")));
         let run = random::run(name, job, seed)?;
         runs.done += 1;
         runs.entries += run.entries;
@@ -88,6 +90,7 @@ fn run_seeds(
             break;
         }
     }
+    line.clear();
     Ok(runs)
 }
 
@@ -102,13 +105,14 @@ pub(crate) fn run(name: &str, job: &Job, wanted: &Random, arguments: &Arguments)
     let saved = violation.map(|(_, _, trace)| (trace, arguments.trace.clone().unwrap_or_else(usual)));
     if arguments.format == Format::Json {
         let mut facts = as_json(name, &job.case, wanted.seed, &runs, seconds);
-        facts["trace_file"] = json!(saved.as_ref().map(|(_, file)| file));
+        let file = saved.as_ref().and_then(|(trace, file)| check_report::saved(trace, file));
+        facts["trace_file"] = json!(file.map(Path::to_string_lossy));
         json::say(Schema::CheckRandom, &facts);
     } else {
         print(name, wanted.seed, &runs, seconds);
-    }
-    if let Some((trace, file)) = saved {
-        check_report::save_if_possible(trace, &file, arguments.format);
+        if let Some((trace, file)) = saved {
+            check_report::save_if_possible(trace, &file);
+        }
     }
     Ok(runs.ended())
 }
@@ -231,8 +235,7 @@ fn print(name: &str, first: u64, runs: &Runs, seconds: f64) {
         Some((seed, violation, trace)) => {
             let steps = count(trace.steps.len() as u64, "step");
             say!("{}", table::flowed(&format!("Violated with seed {seed} after {steps}: {violation}"), 2));
-            let shows: Vec<_> = trace.steps.iter().map(|step| step.shows.clone()).collect();
-            print_steps(trace, &shows);
+            check_report::print_steps_of(trace);
         }
     }
 }

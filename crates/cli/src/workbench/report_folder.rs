@@ -8,6 +8,8 @@ use anyhow::{Context, Result, bail};
 use figures::report::File;
 use serde_json::{Value, json};
 
+use crate::workbench::whole_file;
+
 /// Says that a folder is ours, and which files in it are.
 const MARKER: &str = "tokenwood-report.json";
 
@@ -68,7 +70,7 @@ impl ReportFolder {
 
     fn put(&self, name: &str, content: &[u8]) -> Result<()> {
         let path = self.path.join(name);
-        fs::write(&path, content).with_context(|| format!("cannot write '{}'", path.display()))
+        whole_file::write(&path, content).with_context(|| format!("cannot write '{}'", path.display()))
     }
 
     /// Removes the files of an earlier report, so that none is taken for one of this. Other files stay.

@@ -19,6 +19,7 @@ use crate::terminal::json;
 use crate::terminal::output::{note, say};
 use crate::terminal::schema::Schema;
 use crate::terminal::table::{self, count};
+use crate::workbench::claims;
 use crate::workbench::report_folder::ReportFolder;
 use crate::workbench::simulated::{self, Simulated};
 use crate::workbench::sockets_experiment;
@@ -202,16 +203,18 @@ fn finish(
     let began = Instant::now();
     let content = || shown.iter().map(as_json).collect::<Value>();
     let write = |folder: &ReportFolder| folder.write(&report::files(run, shown), &content());
-    let index = folder.map(write).transpose()?;
+    let written = folder.map(write).transpose();
+    // Where nothing can be written, the verdicts stay.
+    let index = written.as_ref().ok().and_then(Option::as_ref);
     if arguments.format == Format::Json {
-        say_json(run, shown, simulated, left, index.as_deref());
+        say_json(run, shown, simulated, left, index.map(PathBuf::as_path));
     } else {
         print_claims(shown, index.is_some());
         if let Some(measured) = &run.measured {
             say!("{measured}");
         }
         let work = format!("{}, {}", count(run.points, "point"), count(run.entries, "entry"));
-        match &index {
+        match index {
             Some(index) => {
                 let drawn = began.elapsed().as_secs_f64();
                 say!("{work} in {simulated:.1} s, drawn in {drawn:.1} s\nthe report is {}", index.display());
@@ -224,6 +227,7 @@ fn finish(
             note!("tokenwood: VIOLATED in {}: {violation}", shown.id);
         }
     }
+    written?;
     Ok(ended(shown))
 }
 
@@ -257,7 +261,7 @@ fn unknown(all: &[Exhibit], name: &str) -> anyhow::Error {
     let names: Vec<&str> = near.iter().take(MOST).map(|(_, id)| *id).collect();
     let hint = match names.as_slice() {
         [] => "'tokenwood reproduce --list' lists them".to_string(),
-        names => format!("did you mean {}", names.join(" or ")),
+        names => format!("did you mean {}?", names.join(" or ")),
     };
     anyhow!("there is no exhibit '{name}'; {hint}")
 }
@@ -313,7 +317,7 @@ fn say_json(run: &Run, shown: &[Shown], simulated: f64, left: &[&str], report: O
         "exhibits": shown.iter().map(exhibit).collect::<Vec<_>>(),
         "partial": !left.is_empty(),
         "left": left,
-        "report": report,
+        "report": report.map(Path::to_string_lossy),
         "points": run.points,
         "entries": run.entries,
         "measured": run.measured,
@@ -400,9 +404,14 @@ fn print_claims(shown: &[Shown], reported: bool) {
         }
     }
     if rows.len() > 1 {
-        table::print(&rows);
-        if !reported {
-            print_reasons(shown);
+        if table::is_whole(&rows) {
+            table::print(&rows);
+            if !reported {
+                claims::print_reasons(shown);
+            }
+        } else {
+            // The rows would come apart.
+            claims::print(shown);
         }
         let counts = Counts::of(shown);
         let Counts { reproduce, differ, do_not } = counts;
@@ -410,26 +419,6 @@ fn print_claims(shown: &[Shown], reported: bool) {
             "\n{}: {reproduce} reproduce, {differ} differ, {do_not} do not",
             count(counts.all() as u64, "claim")
         );
-    }
-}
-
-/// Says why claims do not hold, each reason once for all claims of an exhibit that it explains.
-fn print_reasons(shown: &[Shown]) {
-    for Shown { id, page, .. } in shown {
-        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-        let fails =
-            |claim: &&figures::Claim| claim.verdict != Verdict::Reproduces && !claim.reason.is_empty();
-        for figures::Claim { reason, says, .. } in page.claims.iter().filter(fails) {
-            let says = format!("'{says}'");
-            match reasons.iter_mut().find(|(known, _)| known == reason) {
-                Some((_, claims)) => claims.push(says),
-                None => reasons.push((reason, vec![says])),
-            }
-        }
-        for (reason, claims) in reasons {
-            say!("\n{}", table::flowed(&format!("{id}, {}:", claims.join(", ")), 2));
-            say!("{}", table::flowed(&format!("  {reason}"), 2));
-        }
     }
 }
 
@@ -477,7 +466,7 @@ mod tests {
     #[test]
     fn unknown_names_get_near_ones() {
         let error = chosen(&["tres-19"]).unwrap_err().to_string();
-        assert_eq!(error, "there is no exhibit 'tres-19'; did you mean tree-19");
+        assert_eq!(error, "there is no exhibit 'tres-19'; did you mean tree-19?");
         let error = chosen(&["thesis-100"]).unwrap_err().to_string();
         assert!(error.starts_with("there is no exhibit 'thesis-100'; did you mean thesis-10 or "), "{error}");
         let error = chosen(&["nonsense"]).unwrap_err().to_string();

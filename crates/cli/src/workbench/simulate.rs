@@ -1,13 +1,15 @@
 //! `tokenwood simulate`: runs an algorithm under a load and prints what it costs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use algorithms::registry;
 use algorithms::trace::Trace;
+use algorithms::{Violation, registry};
 use anyhow::Result;
 use clap::Args;
 use serde_json::{Map, Value, json};
+use simulator::fault::{Faults, Verb};
 use simulator::workload::Workload;
 use simulator::{Estimate, Outcome, Plan, Point, Summary};
 
@@ -24,7 +26,7 @@ use crate::workbench::{simulated, sweep, sweep_report};
 
 /// Simulate an algorithm under a load, and measure how long clients wait and how many messages it takes.
 ///
-/// Times are in any unit you like, the rate is per that unit. The defaults are the thesis' model: 30 nodes, 3 tokens, Ts = Tr = 0.1, Tt = 0.8, E = 0.0002. Every property is checked at every event. A seed decides everything: the same seed gives the same results on every machine and any number of cores.
+/// Times are in any unit you like, the rate is per that unit. The defaults are the thesis' model: 30 nodes, 3 tokens, Ts = Tr = 0.1, Tt = 0.8, E = 0.0002. They are not the options of the thesis' algorithm: in its figures 'proposed' is bulgannawar-vaidya with --choose last-seen --inform 2. Every property is checked at every event. A seed decides everything: the same seed gives the same results on every machine and any number of cores.
 ///
 /// Ctrl-C stops it and prints what was measured so far; a second one ends it at once.
 ///
@@ -70,18 +72,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let violation = measured.summary.violation.as_ref();
     let saved = violation.is_some() || arguments.trace.is_some() && measured.partial.is_none();
     let file = saved.then(|| arguments.trace.clone().unwrap_or_else(|| trace_file(&point)));
+    let save = |file| save_trace(&point, violation, file);
+    // Where nothing can be written, the results stay.
     if arguments.format == Format::Json {
+        let saved = file.as_deref().map(save).transpose().map(Option::flatten);
         let mut facts = as_json(&point, &measured, seconds);
         facts["parameters"] = json!(sweep::parameters(&point)?);
-        facts["trace_file"] = json!(file);
+        facts["trace_file"] = json!(saved.as_ref().ok().copied().flatten().map(Path::to_string_lossy));
         json::say(Schema::Simulate, &facts);
+        saved?;
     } else {
         print(&point, &measured, seconds);
-    }
-    if let Some(file) = file {
-        // After the results: where nothing can be written, the results stay.
-        let seed = violation.map_or(point.seed, |(seed, _)| *seed);
-        save_trace(arguments, &point, seed, violation.is_some(), &file)?;
+        if let Some(file) = file.as_deref().map(save).transpose()?.flatten() {
+            let what = if violation.is_some() { "it" } else { "the first run" };
+            say!("Saved; 'tokenwood trace {}' replays {what}.", file.display());
+        }
     }
     Ok(match (violation, &measured.partial) {
         (Some(_), _) => Ended::Violated,
@@ -130,21 +135,22 @@ fn trace_file(point: &Point) -> PathBuf {
     PathBuf::from(format!("{}.trace.json", point.algorithm.replace(['(', ')'], "-")))
 }
 
-/// Saves every step of a run. Only without a violation is it an error if that cannot be done.
-fn save_trace(arguments: &Arguments, point: &Point, seed: u64, violated: bool, file: &Path) -> Result<()> {
-    let outcome = point.record(seed)?;
+/// Saves every step of the first run, or of the one with a violation, and returns where it is. Only without a violation is
+/// it an error if that cannot be done.
+fn save_trace<'a>(
+    point: &Point,
+    violated: Option<&(u64, Violation)>,
+    file: &'a Path,
+) -> Result<Option<&'a Path>> {
+    let outcome = point.record(violated.map_or(point.seed, |(seed, _)| *seed))?;
     let system = registry::system(&point.algorithm, &point.plan.setting)?;
     let (conditions, violation) = (point.plan.conditions(system.info()), outcome.violation.as_ref());
     let trace = Trace::record(system, conditions, violation, &outcome.steps);
-    if violated {
-        check_report::save_if_possible(&trace, file, arguments.format);
-        return Ok(());
+    if violated.is_some() {
+        return Ok(check_report::saved(&trace, file));
     }
     check_report::save(&trace, file)?;
-    if arguments.format == Format::Table {
-        say!("'tokenwood trace {}' replays the first run", file.display());
-    }
-    Ok(())
+    Ok(Some(file))
 }
 
 /// What was measured, for scripts. `seconds` is the only value that differs from run to run.
@@ -155,9 +161,10 @@ fn as_json(point: &Point, measured: &Measured, seconds: f64) -> Value {
         .iter()
         .map(|(kind, estimate)| ((*kind).to_string(), json!(estimate.mean)))
         .collect();
-    let stderr = |estimate: Estimate| estimate.stderr;
+    let stderr = |estimate: Estimate| estimate.error();
     json!({
         "algorithm": point.algorithm,
+        "options": options(point).into_iter().collect::<BTreeMap<_, _>>(),
         "nodes": point.plan.setting.nodes,
         "tokens": point.plan.setting.tokens,
         "groups": point.plan.setting.groups,
@@ -167,10 +174,10 @@ fn as_json(point: &Point, measured: &Measured, seconds: f64) -> Value {
         "seeds": summary.seeds,
         "time_to_enter": {
             "mean": summary.time_to_enter.mean,
-            "stderr": summary.time_to_enter.stderr,
+            "stderr": stderr(summary.time_to_enter),
             "p50": summary.wait_at(50.0),
             "p99": summary.wait_at(99.0),
-            "max": simulator::time::units(summary.waits.max()),
+            "max": summary.longest_entered,
         },
         "messages_per_entry": summary.messages_per_entry.mean,
         "messages_by_kind": by_kind,
@@ -221,12 +228,7 @@ fn print(point: &Point, measured: &Measured, seconds: f64) {
     if summary.seeds == 0 {
         return say!("Interrupted before anything was measured; the same command begins again.");
     }
-    let Plan { setting, rate, .. } = &point.plan;
-    let groups = if setting.groups > 1 { format!(", {} groups", setting.groups) } else { String::new() };
-    let tokens = if setting.tokens > 1 { format!(", {} tokens", setting.tokens) } else { String::new() };
-    let (nodes, network) = (count(setting.nodes.into(), "node"), plan_arguments::network(&point.plan));
-    let described = format!("{}, {nodes}{tokens}{groups}, rate {rate}{network}", point.algorithm);
-    say!("{}", table::flowed(&described, 2));
+    print_heading(point);
     let with_error = |estimate: Estimate| match estimate.stderr {
         0.0 => format!("{:.4}", estimate.mean),
         error => format!("{:.4} ± {error:.4}", estimate.mean),
@@ -255,7 +257,11 @@ fn print(point: &Point, measured: &Measured, seconds: f64) {
         with_error(summary.sync_delay),
         "from an exit to the entry it makes possible".to_string(),
     );
-    row("response time", with_error(summary.response), "from request to exit".to_string());
+    row(
+        "response time",
+        with_error(summary.response),
+        "from request to exit, of those that left".to_string(),
+    );
     if matches!(point.plan.workload, Workload::Once(_)) {
         row(
             "until all is over",
@@ -265,7 +271,7 @@ fn print(point: &Point, measured: &Measured, seconds: f64) {
     }
     row("throughput", with_error(summary.throughput), "entries per unit of time".to_string());
     row("inside on average", with_error(summary.concurrency), format!("at most {}", summary.most_inside));
-    if setting.groups > 1 {
+    if point.plan.setting.groups > 1 {
         let most = format!("a client waited for at most {}", summary.most_switches_waited);
         row("group switches per entry", with_error(summary.switches_per_entry), most);
     }
@@ -274,6 +280,29 @@ fn print(point: &Point, measured: &Measured, seconds: f64) {
     row("fairness (Jain)", with_error(summary.fairness), range);
     row("bytes per node", grouped(summary.bytes_per_node), "state and driver, at the end".to_string());
     table::print(&rows);
+    print_verdict(point, measured, seconds);
+}
+
+/// What was simulated.
+fn print_heading(point: &Point) {
+    let Plan { setting, rate, .. } = &point.plan;
+    let groups = if setting.groups > 1 { format!(", {} groups", setting.groups) } else { String::new() };
+    let tokens = if setting.tokens > 1 { format!(", {} tokens", setting.tokens) } else { String::new() };
+    let (nodes, network) = (count(setting.nodes.into(), "node"), plan_arguments::network(&point.plan));
+    let algorithm = &point.algorithm;
+    let faults: String =
+        faults(&point.plan).iter().map(|(name, value)| format!(", {name} {value}")).collect();
+    let described = format!("{algorithm}, {nodes}{tokens}{groups}, rate {rate}{network}{faults}");
+    say!("{}", table::flowed(&described, 2));
+    let options: Vec<String> = options(point).iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if !options.is_empty() {
+        say!("{}", table::flowed(&format!("options: {}", options.join(" ")), 2));
+    }
+}
+
+/// How much was simulated, and whether all was right.
+fn print_verdict(point: &Point, measured: &Measured, seconds: f64) {
+    let summary = &measured.summary;
     let (entries, messages) = (count(summary.entries, "entry"), count(summary.messages, "message"));
     let runs = count(summary.seeds, "run");
     say!("{}", table::flowed(&format!("{entries} in {runs}, {messages} in {seconds:.2} s"), 0));
@@ -283,9 +312,45 @@ fn print(point: &Point, measured: &Measured, seconds: f64) {
         None => "every property held at every event".to_string(),
     };
     say!("{}", table::flowed(&told, 2));
+    if let Some(fault) = summary.violation.as_ref().and_then(|_| not_borne(point)) {
+        say!("{}", table::flowed(&check_report::beyond(&point.algorithm, &point.plan.setting, fault), 0));
+    }
     if let Some(partial) = &measured.partial {
         say!("{}", table::flowed(&how_to_go_on(point, partial), 0));
     }
+}
+
+/// The faults of a plan, each as its flag takes it.
+fn faults(plan: &Plan) -> Vec<(&'static str, String)> {
+    let Faults { loss, lose, duplicate, reorder, verbs } = &plan.faults;
+    let shares = [("loss", loss), ("duplicate", duplicate), ("reorder", reorder)];
+    let shares = shares.into_iter().filter(|(_, share)| **share > 0.0);
+    let shares = shares.map(|(name, share)| (name, share.to_string()));
+    let lose = lose.iter().map(|lost| ("lose", lost.to_string()));
+    shares.chain(lose).chain(verbs.iter().map(|verb| ("fault", format!("'{verb}'")))).collect()
+}
+
+/// The options of the algorithm with the values that they have, also where nothing is set.
+fn options(point: &Point) -> Vec<(&'static str, String)> {
+    let setting = &point.plan.setting;
+    let info = registry::info_with(&point.algorithm, setting);
+    info.map(|info| setting.effective_options(info)).unwrap_or_default()
+}
+
+/// A fault of the plan that the algorithm does not claim to bear.
+fn not_borne(point: &Point) -> Option<&'static str> {
+    let Plan { setting, faults, .. } = &point.plan;
+    let needs = registry::info_with(&point.algorithm, setting).ok()?.needs;
+    let has = |verb| faults.verbs.iter().any(|fault| fault.verb == verb);
+    let loses = faults.loss > 0.0 || !faults.lose.is_empty();
+    let all = [
+        ("a loss", loses && !needs.tolerates_loss),
+        ("a partition", has(Verb::Partition) && !needs.tolerates_loss),
+        ("a duplicate", faults.duplicate > 0.0 && !needs.tolerates_duplicates),
+        ("a crash", has(Verb::Crash) && !needs.tolerates_crashes),
+        ("a reordering", faults.reorder > 0.0 && needs.fifo(setting.tokens)),
+    ];
+    all.into_iter().find(|(_, beyond)| *beyond).map(|(fault, _)| fault)
 }
 
 /// How far it has come, and which flags simulate the rest.

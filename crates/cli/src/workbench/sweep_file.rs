@@ -250,8 +250,11 @@ impl Journal {
         options.read(true).write(true).create(true).truncate(true);
         let mut file = options.open(&unfinished).with_context(cannot)?;
         lock(&file, path)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(cannot)?;
-        fs::rename(&unfinished, path).with_context(cannot)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        if let Err(error) = written.and_then(|()| fs::rename(&unfinished, path)) {
+            _ = fs::remove_file(&unfinished);
+            return Err(error).with_context(cannot);
+        }
         let (kept, of) = (count(rows.len() as u64, "finished point"), header.sweep.points);
         note!("note: the sweep is larger than before; {kept} of {of} stay as they are in {}", path.display());
         let contents = Contents { header: header.clone(), rows, complete: text.len() };

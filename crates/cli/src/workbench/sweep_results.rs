@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::terminal::output::say;
 use crate::terminal::schema::Schema;
 use crate::workbench::sweep_file::{Header, Row, Shard};
+use crate::workbench::whole_file;
 
 /// The files of a sweep. They have one name and lie beside each other.
 pub(crate) struct Files {
@@ -82,10 +83,7 @@ impl Files {
     /// Writes both files: each whole, or not at all.
     pub(crate) fn write(&self, results: &Results) -> Result<()> {
         for (file, text) in [(&self.csv, &results.csv), (&self.json, &results.json)] {
-            let mut unfinished = file.clone().into_os_string();
-            unfinished.push(".part");
-            fs::write(&unfinished, text)
-                .and_then(|()| fs::rename(&unfinished, file))
+            whole_file::write(file, text.as_bytes())
                 .with_context(|| format!("cannot write {}", file.display()))?;
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use algorithms::trace::Trace;
 use algorithms::{Setting, Step};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use http_door::player::{Opened, What};
 use player::{Shared, trace_file};
@@ -60,7 +60,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
         return linked(&Link::parse(link)?, arguments);
     }
     let file = arguments.file.display();
-    let text = fs::read_to_string(&arguments.file).with_context(|| format!("cannot read {file}"))?;
+    let bytes = fs::read(&arguments.file).with_context(|| format!("cannot read {file}"))?;
+    let Some(text) = String::from_utf8(bytes).ok().filter(|text| text.contains("tokenwood")) else {
+        bail!(
+            "{file} is none of the files that this command reads: a trace ('tokenwood check' saves that of a violation, \
+             'tokenwood simulate NAME --trace FILE' that of a run), a record of 'tokenwood reproduce --sockets --record DIR', \
+             a recording of 'tokenwood watch' or 'swarm'"
+        );
+    };
     if recording::is_meant(&text) {
         return recorded(text, arguments).with_context(|| format!("{file}"));
     }

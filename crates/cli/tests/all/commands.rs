@@ -256,14 +256,16 @@ fn bad_input_gets_one_clear_line_and_2() {
         ("check bulgannawar-vaidya --defect inform-always --inform 0", "say --inform 1"),
         ("check naimi-trehel --nodes 65", "at most 64 nodes"),
         ("check nobody-knows", "there is no algorithm 'nobody-knows'"),
-        ("check raymond", "did you mean raymond-k or raymond-tree"),
+        ("simulate drs-gme --tokens 2", "any number of its clients: leave --tokens out"),
+        ("check raymond", "did you mean raymond-k or raymond-tree?"),
         ("check partitioned(drs-gme) --nodes 4 --tokens 2", "cannot be partitioned"),
         ("check naimi-trehel --defect none", "has no defect 'none'"),
         ("check naimi-trehel --set inform=1", "has no option 'inform'"),
         ("check bulgannawar-vaidya --set inform=many", "takes a number"),
         ("check bulgannawar-vaidya --set choose", "is not NAME=VALUE"),
         ("check naimi-trehel --property luck", "there is no property 'luck'"),
-        ("check naimi-trehel --threads 0", "at least one thread"),
+        ("check naimi-trehel --threads 0", "expected a whole number from 1 to 256"),
+        ("check naimi-trehel --threads 100000", "expected a whole number from 1 to 256"),
         ("trace missing.json", "cannot read missing.json"),
     ];
     for (arguments, wanted) in cases {
@@ -281,9 +283,9 @@ fn damaged_traces_are_refused() {
     folder.run("check bulgannawar-vaidya --nodes 2 --defect holding-not-set --trace good.json");
     let good = fs::read_to_string(folder.0.join("good.json")).unwrap();
     let cases = [
-        ("not json".to_string(), "not a trace"),
+        ("not json".to_string(), "none of the files that this command reads"),
         (good[..good.len() / 2].to_string(), "not a trace"),
-        ("{}".to_string(), "no \"format\""),
+        ("{}".to_string(), "none of the files that this command reads"),
         (good.replace("\"version\": 1", "\"version\": 99"), "version 99"),
         (good.replace("\"req0\"", "\"jump0\""), "is not a step"),
         (good.replace("\"req0\"", "\"exit0\""), "is not inside"),

@@ -113,8 +113,7 @@ fn bad_input_gets_one_clear_line_and_2() {
         ("--rates 0", "rate must be between"),
         ("--sections -1", "cs must be a time of at least 0"),
         ("--nodes 3 --tokens 4", "between 1 and the number of nodes (3)"),
-        ("--threads 0 --nodes 3 --entries 10", "at least one thread"),
-        ("--entries 0", "entries and warmup must be between 1"),
+        ("--entries 0", "entries must be at least 1, not 0"),
         ("--groups=1", "at least 2"),
         ("--groups --rates 0.1,1", "one rate and one section"),
         ("--groups --skews 11", "between 0 and 10"),
@@ -128,7 +127,19 @@ fn bad_input_gets_one_clear_line_and_2() {
         assert!(output.stdout.is_empty(), "{arguments}");
     }
     // What does not go together is refused by the parser, which also says how to use it.
-    for arguments in ["--tokens 2 --groups", "--skews 1", "--measure speed"] {
-        assert_eq!(map(arguments).status.code(), Some(2), "{arguments}");
+    let refused = [
+        ("--tokens 2 --groups", "cannot be used with"),
+        ("--skews 1", "--groups"),
+        ("--measure speed", "wait, messages, fairness"),
+        ("--threads 0 --nodes 3 --entries 10", "expected a whole number from 1 to 256"),
+        ("--threads 100000 --nodes 9 --seeds 2 --rates 1 --sections 1", "from 1 to 256"),
+        ("--groups 0", "'0' does not belong to --groups: write --groups=0"),
+        ("--groups 2,3 --skews 1", "write --groups=2,3"),
+    ];
+    for (arguments, wanted) in refused {
+        let output = map(arguments);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert!(error.contains(wanted), "{arguments}: {error}");
     }
 }
