@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use figures::report::File;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::workbench::whole_file;
@@ -41,24 +42,39 @@ impl ReportFolder {
             .and_then(|()| fs::remove_file(&trial))
             .with_context(|| format!("cannot write to the folder '{shown}': {elsewhere}"))?;
         if !marker.exists() {
-            folder.mark(&[], &Value::Null)?;
+            folder.mark(&[""; 0], &Value::Null)?;
         }
         Ok(folder)
     }
 
-    /// Writes a report in place of the one that is there, and says where to begin reading.
+    /// Writes a report in place of the one that is there, which stays until all of this one is written. Says where to begin
+    /// reading.
     pub(crate) fn write(&self, files: &[File], content: &Value) -> Result<PathBuf> {
-        self.remove_earlier()?;
+        let earlier = self.read_marker()?;
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        // First, so that nothing is left over if writing is interrupted.
+        // What is set aside is known as ours before it is there: nothing is left over if writing is interrupted.
+        let aside: Vec<String> =
+            names.iter().map(|name| whole_file::beside(Path::new(name)).display().to_string()).collect();
+        let left = || names_in(&earlier).filter(|name| !aside.iter().any(|other| other == name));
+        let known: Vec<&str> = left().chain(aside.iter().map(String::as_str)).collect();
+        self.mark(&known, &earlier["content"])?;
+        for (index, file) in files.iter().enumerate() {
+            let path = self.path.join(&file.name);
+            if let Err(error) = whole_file::set_aside(&path, &file.content) {
+                files[..index].iter().for_each(|done| whole_file::forget(&self.path.join(&done.name)));
+                return Err(error).with_context(|| format!("cannot write '{}'", path.display()));
+            }
+        }
+        self.remove(left())?;
         self.mark(&names, content)?;
-        for file in files {
-            self.put(&file.name, &file.content)?;
+        for name in names {
+            let path = self.path.join(name);
+            whole_file::put_in_place(&path).with_context(|| format!("cannot write '{}'", path.display()))?;
         }
         Ok(self.path.join("index.html"))
     }
 
-    fn mark(&self, names: &[&str], content: &Value) -> Result<()> {
+    fn mark(&self, names: &[impl Serialize], content: &Value) -> Result<()> {
         let mut text = serde_json::to_string_pretty(&json!({
             "tokenwood_report": 1,
             "files": names,
@@ -73,14 +89,15 @@ impl ReportFolder {
         whole_file::write(&path, content).with_context(|| format!("cannot write '{}'", path.display()))
     }
 
-    /// Removes the files of an earlier report, so that none is taken for one of this. Other files stay.
-    fn remove_earlier(&self) -> Result<()> {
-        let marker = self.path.join(MARKER);
-        let text = fs::read_to_string(&marker)?;
-        let earlier: Value = serde_json::from_str(&text).unwrap_or_default();
-        let names = earlier["files"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        // A name with a path in it is none of ours.
-        for name in names.filter(|name| !name.contains(['/', '\\'])) {
+    /// What is said of the report that is there.
+    fn read_marker(&self) -> Result<Value> {
+        let text = fs::read_to_string(self.path.join(MARKER))?;
+        Ok(serde_json::from_str(&text).unwrap_or_default())
+    }
+
+    /// Removes files of an earlier report, so that none is taken for one of this. Other files stay.
+    fn remove<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<()> {
+        for name in names {
             let path = self.path.join(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -91,4 +108,10 @@ impl ReportFolder {
         }
         Ok(())
     }
+}
+
+/// The names of the files of a report. A name with a path in it is none of ours.
+fn names_in(marker: &Value) -> impl Iterator<Item = &str> {
+    let names = marker["files"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    names.filter(|name| !name.contains(['/', '\\']))
 }

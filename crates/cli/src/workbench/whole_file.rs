@@ -11,13 +11,23 @@ pub(crate) fn write(file: &Path, content: &[u8]) -> io::Result<()> {
     if is_device(file) {
         return fs::write(file, content);
     }
-    let unfinished = beside(file);
-    let written = fs::write(&unfinished, content).and_then(|()| fs::rename(&unfinished, file));
-    if written.is_err() {
-        // That it cannot be removed says no more than that it could not be written.
-        _ = fs::remove_file(&unfinished);
-    }
-    written
+    set_aside(file, content)?;
+    put_in_place(file)
+}
+
+/// Writes what a file will have to another one beside it, or leaves nothing there.
+pub(crate) fn set_aside(file: &Path, content: &[u8]) -> io::Result<()> {
+    fs::write(beside(file), content).inspect_err(|_| forget(file))
+}
+
+/// Puts what was set aside in place.
+pub(crate) fn put_in_place(file: &Path) -> io::Result<()> {
+    fs::rename(beside(file), file).inspect_err(|_| forget(file))
+}
+
+/// Removes what was set aside. That it cannot be removed says no more than that it could not be written.
+pub(crate) fn forget(file: &Path) {
+    _ = fs::remove_file(beside(file));
 }
 
 /// Refuses a file that cannot be written, before anything is computed for it.
@@ -36,7 +46,8 @@ fn is_device(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-fn beside(file: &Path) -> PathBuf {
+/// Where it is until it is whole.
+pub(crate) fn beside(file: &Path) -> PathBuf {
     let mut name = file.to_path_buf().into_os_string();
     name.push(".part");
     name.into()

@@ -87,6 +87,40 @@ fn verdicts_stay_if_their_report_cannot_be_written() {
 }
 
 #[test]
+fn a_report_stays_if_a_new_one_cannot_be_written() {
+    let folder = Folder::new("old-report");
+    let report = folder.0.join("report");
+    let wanted = "reproduce thesis-one-token --quick --out report --seeds";
+    assert_eq!(code(&folder.run(&format!("{wanted} 1"))), 0);
+    let files = || {
+        let entries = fs::read_dir(&report).unwrap().map(|entry| entry.unwrap().path());
+        let read =
+            |path: std::path::PathBuf| path.is_file().then(|| (path.clone(), fs::read(&path).unwrap()));
+        entries.filter_map(read).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let before = files();
+    // In the way of the last of the files: most of the others could be written.
+    let last = before.keys().rfind(|path| path.extension().is_some_and(|it| it == "svg")).unwrap();
+    let mut in_the_way = last.clone().into_os_string();
+    in_the_way.push(".part");
+    fs::create_dir(&in_the_way).unwrap();
+    assert_eq!(code(&folder.run(&format!("{wanted} 2"))), 2);
+    let pictures = |files: &std::collections::BTreeMap<_, Vec<u8>>| {
+        let mut files = files.clone();
+        files.remove(&report.join("tokenwood-report.json"));
+        files
+    };
+    assert!(
+        pictures(&files()) == pictures(&before),
+        "the report of before is whole, and nothing is left over"
+    );
+    fs::remove_dir(&in_the_way).unwrap();
+    assert_eq!(code(&folder.run(&format!("{wanted} 2"))), 0);
+    let after = files();
+    assert!(after.keys().eq(before.keys()) && after != before);
+}
+
+#[test]
 fn a_file_of_another_kind_is_called_so() {
     let folder = Folder::new("no-trace");
     fs::write(folder.0.join("a.txt"), "hello\n").unwrap();
