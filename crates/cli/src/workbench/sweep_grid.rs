@@ -387,10 +387,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_range_takes_no_long_time() {
-        let began = std::time::Instant::now();
-        assert_eq!(Varied::parse("entries=1..100000").unwrap().values.len(), MOST_POINTS);
-        assert!(began.elapsed().as_secs() < 3, "{:?}", began.elapsed());
+    fn a_long_range_is_read_whole() {
+        let values = Varied::parse("entries=1..100000").unwrap().values;
+        assert_eq!((values.len(), values.last().map(String::as_str)), (MOST_POINTS, Some("100000")));
     }
 
     #[test]
