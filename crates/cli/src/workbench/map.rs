@@ -7,7 +7,7 @@ use algorithms::registry;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use figures::map::{GROUPS, Judged, LEAST_SEEDS, Map, Measure, Plane, RATES, SECTIONS, SKEWS, usual_entries};
-use figures::page::{CellMap, Distance};
+use figures::page::{CellMap, Distance, MapCell};
 use figures::{Results, cell_map};
 use serde_json::{Value, json};
 use simulator::time::Shape;
@@ -320,7 +320,10 @@ fn print_distances(map: &Map, measure: Measure, drawn: &CellMap, corner: &str) {
     let mut ours: Vec<&str> = cells().filter_map(|cell| Some(cell.ours.as_ref()?.0.as_str())).collect();
     ours.sort_unstable();
     ours.dedup();
-    let title = format!("Times the limit, the best / ours ({}): {limit}", ours.join(" or "));
+    let below = |cell: &MapCell| cell.distance.is_some_and(|distance| distance.times < 1.0);
+    let chance =
+        if cells().any(below) { ". Less than 1.00 is chance: --entries 3000 tells more" } else { "" };
+    let title = format!("Times the limit, the best / ours ({}): {limit}{chance}", ours.join(" or "));
     say!("\n{}", table::flowed(&title, 2));
     let times = |distance: Option<Distance>| {
         distance.map_or("–".to_string(), |distance| format!("{:.2}", distance.times))
