@@ -10,12 +10,16 @@
 
 extern crate alloc;
 
+mod log;
+
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
 
 use algorithms::Chance;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
+
+use crate::log::log_of_fraction;
 
 /// A stream of random numbers, by a named generator (PCG 64/32) and arithmetic that is the same everywhere.
 #[derive(Clone, Debug)]
@@ -92,7 +96,13 @@ impl Random {
     /// platforms agree on its last bit.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
-        -libm::log(1.0 - self.fraction())
+        -log_of_fraction(1.0 - self.fraction())
+    }
+
+    /// Replaces these numbers by such ones. The processor works on several logarithms at once.
+    pub fn exponentials(&mut self, numbers: &mut [f64]) {
+        numbers.iter_mut().for_each(|number| *number = self.fraction());
+        numbers.iter_mut().for_each(|number| *number = -log_of_fraction(1.0 - *number));
     }
 }
 

@@ -193,9 +193,9 @@ pub(crate) struct Load {
     /// For groups by Zipf's law: the cumulative share up to each group.
     up_to: Vec<f64>,
     random: Random,
-    /// Pauses in means that have been drawn and not been used, the next one last. Only where nothing else is drawn from
-    /// this stream, so that a seed means the same pauses.
-    ahead: Vec<f64>,
+    /// Pauses that have been drawn and not been used, the next one last. Only where nothing else is drawn from this
+    /// stream, so that a seed means the same pauses.
+    ahead: Vec<Ticks>,
     draws_ahead: bool,
 }
 
@@ -232,31 +232,23 @@ impl Load {
         }
     }
 
-    /// An exponentially distributed pause with mean 1.
+    /// How long a client of this node thinks before its next request.
     #[inline(always)]
-    fn pause(&mut self) -> f64 {
-        match self.ahead.pop() {
-            Some(pause) => pause,
-            None => self.draw_pauses(),
-        }
+    pub(crate) fn think(&mut self, node: NodeId) -> Ticks {
+        self.ahead.pop().unwrap_or_else(|| self.draw_pause(node))
     }
 
     #[inline(never)]
-    fn draw_pauses(&mut self) -> f64 {
-        if !self.draws_ahead {
-            return self.random.exponential();
-        }
-        self.ahead.extend((0..DRAWN_AT_ONCE).map(|_| self.random.exponential()));
-        self.ahead.reverse();
-        self.ahead.pop().unwrap_or_default()
-    }
-
-    /// How long a client of this node thinks before its next request.
-    #[inline]
-    pub(crate) fn think(&mut self, node: NodeId) -> Ticks {
+    fn draw_pause(&mut self, node: NodeId) -> Ticks {
         let mean = self.mean_think;
+        if self.draws_ahead {
+            let mut pauses = [0.0; DRAWN_AT_ONCE];
+            self.random.exponentials(&mut pauses);
+            self.ahead.extend(pauses.iter().rev().map(|pause| ticks(mean * pause)));
+            return self.ahead.pop().unwrap_or_default();
+        }
         ticks(match self.workload {
-            Workload::Think | Workload::Only(_) => mean * self.pause(),
+            Workload::Think | Workload::Only(_) => mean * self.random.exponential(),
             Workload::Steady | Workload::Burst | Workload::Once(_) | Workload::Single => mean,
             Workload::Skewed(_) => mean * self.random.exponential() * self.slowness[node as usize],
             Workload::OnOff(on, off) => self.on_off(node, on, off),
