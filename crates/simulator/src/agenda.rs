@@ -3,10 +3,11 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::hint::select_unpredictable;
+use std::hint::{cold_path, select_unpredictable};
 
 use algorithms::{ClientId, NodeId};
 
+use crate::requests::{FREE_BITS, Key, NO_EVENT, Requests, time_of};
 use crate::time::{NEVER, Ticks};
 
 /// A pending event.
@@ -47,11 +48,11 @@ pub(crate) struct InLane {
     pub(crate) incarnation: u32,
 }
 
-/// Events that are planned in the order in which they happen: a ring.
+/// Events that are planned in the order in which they happen.
 struct Lane {
-    /// As many as a power of two, so that a mask finds a position.
-    ring: Vec<InLane>,
-    /// How many events have been taken, and how many planned: the positions of the first and of the next.
+    /// Those taken, those planned, and at least one place more.
+    events: Vec<InLane>,
+    /// The positions of the first event and of the next one to be planned.
     taken: usize,
     planned: usize,
     /// The time of the last event.
@@ -61,60 +62,48 @@ struct Lane {
 impl Lane {
     fn new() -> Lane {
         let nothing = InLane { time: 0, order: 0, of: 0, client: 0, incarnation: 0 };
-        Lane { ring: vec![nothing; 16], taken: 0, planned: 0, last: 0 }
-    }
-
-    #[inline(always)]
-    fn index(&self, position: usize) -> usize {
-        position & (self.ring.len() - 1)
+        Lane { events: vec![nothing; 64], taken: 0, planned: 0, last: 0 }
     }
 
     #[inline(always)]
     fn push(&mut self, event: InLane) {
-        if self.planned - self.taken == self.ring.len() {
-            self.grow();
+        if self.planned + 1 == self.events.len() {
+            self.make_room();
         }
-        let end = self.index(self.planned);
-        self.ring[end] = event;
+        self.events[self.planned] = event;
         self.last = event.time;
         self.planned += 1;
     }
 
+    /// Moves the events to the front, where others have been taken. There is more room if that did not help much.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
-        let first = self.index(self.taken);
-        self.ring.rotate_left(first);
-        (self.taken, self.planned) = (0, self.ring.len());
-        self.ring.extend_from_within(..);
+    fn make_room(&mut self) {
+        self.events.copy_within(self.taken..self.planned, 0);
+        (self.taken, self.planned) = (0, self.planned - self.taken);
+        if self.planned > self.events.len() / 2 {
+            self.events.extend_from_within(..);
+        }
     }
 
-    /// Removes the first event. Also returns the time of the one after it.
+    /// Removes the first event. Also returns the time of the one after it, or `otherwise`.
     #[inline(always)]
-    fn pop(&mut self) -> (InLane, Ticks) {
-        let first = self.ring[self.index(self.taken)];
+    fn pop(&mut self, otherwise: Ticks) -> (InLane, Ticks) {
+        let first = self.events[self.taken];
         self.taken += 1;
-        let then = self.ring[self.index(self.taken)].time;
-        (first, select_unpredictable(self.taken == self.planned, NEVER, then))
+        let then = self.events[self.taken].time;
+        (first, select_unpredictable(self.taken == self.planned, otherwise, then))
     }
 
     /// The order of the first event.
     fn first_order(&self) -> u64 {
-        if self.taken == self.planned { u64::MAX } else { self.ring[self.index(self.taken)].order }
+        if self.taken == self.planned { u64::MAX } else { self.events[self.taken].order }
     }
 }
 
 struct OnHeap {
-    /// Its time and its order: one number, quick to compare.
-    key: u128,
+    key: Key,
     event: Event,
-}
-
-impl OnHeap {
-    #[inline]
-    fn time(&self) -> Ticks {
-        (self.key >> 64) as Ticks
-    }
 }
 
 impl Ord for OnHeap {
@@ -140,27 +129,36 @@ impl PartialEq for OnHeap {
 impl Eq for OnHeap {}
 
 /// The agenda. Most events of one kind take the same time, so they are planned in the order in which they
-/// happen. Those wait in lanes that are ordered without sorting, and only the rest needs the heap.
+/// happen. Those wait in lanes that are ordered without sorting. Of the rest, a few requests have places of their own, and
+/// all else needs the heap.
 pub(crate) struct Agenda {
-    lanes: [Lane; HEAP],
+    lanes: [Lane; REST],
+    requests: Requests,
     heap: BinaryHeap<OnHeap>,
-    /// The time of the first event of each lane and of the heap.
-    first: [Ticks; HEAP + 1],
+    /// The time of the first event of each lane, and of those in no lane.
+    first: [Ticks; REST + 1],
     planned: u64,
 }
 
-/// The lanes of arrivals, of handled letters, and of exits; then the heap.
+/// The lanes of arrivals, of handled letters, and of exits; then the events in no lane.
 pub(crate) const ARRIVE: usize = 0;
 pub(crate) const HANDLE: usize = 1;
 pub(crate) const EXIT: usize = 2;
-const HEAP: usize = 3;
+const REST: usize = 3;
+
+/// When the first event of an empty lane happens. It is another moment for each lane, so that two empty lanes are not
+/// taken for two events at the same time. The last lane's is the earliest: if all are empty, that is the next.
+const fn never(lane: usize) -> Ticks {
+    NEVER - lane as Ticks
+}
 
 impl Agenda {
     pub(crate) fn new() -> Agenda {
         Agenda {
             lanes: [Lane::new(), Lane::new(), Lane::new()],
+            requests: Requests::new(),
             heap: BinaryHeap::new(),
-            first: [NEVER; HEAP + 1],
+            first: [never(ARRIVE), never(HANDLE), never(EXIT), never(REST)],
             planned: 0,
         }
     }
@@ -173,7 +171,7 @@ impl Agenda {
             Event::Arrive(letter) => (ARRIVE, letter, 0, 0),
             Event::Handle(letter, incarnation) => (HANDLE, letter, 0, incarnation),
             Event::Exit(node, client, incarnation) => (EXIT, node, client, incarnation),
-            _ => return self.put_on_heap(time, event),
+            _ => return self.plan_unordered(time, event),
         };
         // Otherwise it comes before the last of its lane.
         if self.lanes[lane].last <= time {
@@ -181,57 +179,116 @@ impl Agenda {
             self.first[lane] = self.first[lane].min(time);
             self.lanes[lane].push(entry);
         } else {
-            self.put_on_heap(time, event);
+            self.plan_unordered(time, event);
+        }
+    }
+
+    #[inline(always)]
+    fn plan_unordered(&mut self, time: Ticks, event: Event) {
+        self.first[REST] = self.first[REST].min(time);
+        let key = Key::from(time) << 64 | Key::from(self.planned << FREE_BITS);
+        match event {
+            Event::Request(node) if self.requests.put(key, node) => {}
+            event => self.put_on_heap(key, event),
         }
     }
 
     #[inline(never)]
-    fn put_on_heap(&mut self, time: Ticks, event: Event) {
-        self.first[HEAP] = self.first[HEAP].min(time);
-        let key = u128::from(time) << 64 | u128::from(self.planned);
+    fn put_on_heap(&mut self, key: Key, event: Event) {
         self.heap.push(OnHeap { key, event });
     }
 
-    /// The lane of the next event. If it is no lane, the next event is on the heap, if there is one.
+    /// The key of the first event that is in no lane.
     #[inline(always)]
-    pub(crate) fn next_lane(&self) -> usize {
-        let [arrive, handle, exit, heap] = self.first;
-        let (letter, client) = (arrive.min(handle), exit.min(heap));
-        if handle == arrive || exit == heap || letter == client {
-            return self.next_lane_by_order();
-        }
-        // Nothing foretells which it is: one jump is left to guess, the one to the handler.
-        let letter_lane = select_unpredictable(handle < arrive, HANDLE, ARRIVE);
-        let client_lane = select_unpredictable(heap < exit, HEAP, EXIT);
-        select_unpredictable(letter < client, letter_lane, client_lane)
+    fn first_key(&self) -> Key {
+        self.requests.first().min(self.heap.peek().map_or(NO_EVENT, |first| first.key))
     }
 
-    /// As [`Agenda::next_lane`], where several events may be due at the same time.
-    #[inline(never)]
-    fn next_lane_by_order(&self) -> usize {
-        let order = |lane: usize| match self.lanes.get(lane) {
-            Some(lane) => lane.first_order(),
-            None => self.heap.peek().map_or(u64::MAX, |first| first.key as u64),
-        };
-        // If there is none at all, it is no lane.
-        (0..=HEAP).rev().min_by_key(|&lane| (self.first[lane], order(lane))).unwrap_or(HEAP)
+    /// What is next. Nothing foretells it, so how it is found out matters: two comparisons, letters against clients
+    /// first, cost less than a table of handlers.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> Next {
+        let [arrive, handle, exit, rest] = self.first;
+        let (letter, client) = (arrive.min(handle), exit.min(rest));
+        if handle == arrive || exit == rest || letter == client {
+            cold_path();
+            return Next::Other;
+        }
+        if letter > client {
+            if exit < rest {
+                Next::Exit
+            } else if self.request_is_first() {
+                Next::Request
+            } else {
+                Next::Other
+            }
+        } else if handle < arrive {
+            Next::Handle
+        } else {
+            Next::Arrive
+        }
+    }
+
+    /// Whether the first event that is in no lane is a request that has a place.
+    #[inline(always)]
+    fn request_is_first(&self) -> bool {
+        !self.requests.is_empty() && self.heap.peek().is_none_or(|first| self.requests.first() < first.key)
     }
 
     /// Removes the first event of a lane that is not empty.
     #[inline(always)]
     pub(crate) fn take(&mut self, lane: usize) -> InLane {
-        let (next, then) = self.lanes[lane].pop();
+        let (next, then) = self.lanes[lane].pop(never(lane));
         self.first[lane] = then;
         next
     }
 
-    /// Removes the first event on the heap.
-    #[inline(never)]
-    pub(crate) fn take_from_heap(&mut self) -> Option<(Ticks, Event)> {
-        let next = self.heap.pop();
-        self.first[HEAP] = self.heap.peek().map_or(NEVER, OnHeap::time);
-        next.map(|next| (next.time(), next.event))
+    /// Removes the first request. There must be one, and it must be the first event that is in no lane.
+    #[inline(always)]
+    pub(crate) fn take_request(&mut self) -> (Ticks, NodeId) {
+        let (key, node) = self.requests.take();
+        self.first[REST] = time_of(self.first_key()).min(never(REST));
+        (time_of(key), node)
     }
+
+    /// Removes the first event, also where several are due at the same time.
+    #[inline(never)]
+    pub(crate) fn take_first(&mut self) -> Option<(Ticks, Event)> {
+        let order = |lane: usize| match self.lanes.get(lane) {
+            Some(lane) => lane.first_order(),
+            None => self.first_key() as u64 >> FREE_BITS,
+        };
+        let lane = (0..=REST).min_by_key(|&lane| (self.first[lane], order(lane))).unwrap_or(REST);
+        if lane == REST {
+            return self.take_from_rest();
+        }
+        let InLane { time, of, client, incarnation, .. } = self.take(lane);
+        Some(match lane {
+            ARRIVE => (time, Event::Arrive(of)),
+            HANDLE => (time, Event::Handle(of, incarnation)),
+            _ => (time, Event::Exit(of, client, incarnation)),
+        })
+    }
+
+    fn take_from_rest(&mut self) -> Option<(Ticks, Event)> {
+        if self.request_is_first() {
+            let (time, node) = self.take_request();
+            return Some((time, Event::Request(node)));
+        }
+        let OnHeap { key, event } = self.heap.pop()?;
+        self.first[REST] = time_of(self.first_key()).min(never(REST));
+        Some((time_of(key), event))
+    }
+}
+
+/// What the next event is.
+pub(crate) enum Next {
+    Arrive,
+    Handle,
+    Exit,
+    Request,
+    /// Anything else, or nothing, or one of several that are due at the same time.
+    Other,
 }
 
 #[cfg(test)]
@@ -240,11 +297,18 @@ mod tests {
 
     use super::*;
 
+    /// The next event, taken as the loop does.
     fn next(agenda: &mut Agenda) -> Option<(Ticks, Event)> {
-        let lane = agenda.next_lane();
-        if lane == HEAP {
-            return agenda.take_from_heap();
-        }
+        let lane = match agenda.next() {
+            Next::Arrive => ARRIVE,
+            Next::Handle => HANDLE,
+            Next::Exit => EXIT,
+            Next::Request => {
+                let (time, node) = agenda.take_request();
+                return Some((time, Event::Request(node)));
+            }
+            Next::Other => return agenda.take_first(),
+        };
         let InLane { time, of, client, incarnation, .. } = agenda.take(lane);
         Some(match lane {
             ARRIVE => (time, Event::Arrive(of)),
@@ -287,10 +351,11 @@ mod tests {
                 if random.below(1000) >= number {
                     let time = now + random.below(1 + seed);
                     let number = number as u32;
-                    let event = match random.below(4) {
+                    let event = match random.below(5) {
                         0 => Event::Arrive(number),
                         1 => Event::Handle(number, 7),
                         2 => Event::Exit(number, 8, 9),
+                        3 => Event::Wake(number),
                         _ => Event::Request(number),
                     };
                     agenda.plan(time, event);

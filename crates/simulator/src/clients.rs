@@ -30,12 +30,18 @@ impl<A: Algorithm> Engine<'_, A> {
         } else if processor.clients[0].waits || processor.clients[0].inside {
             processor.queue.push_back((self.run.now, groups));
         } else {
-            self.request(node, 0, groups, self.run.now);
+            self.request_inlined(node, 0, groups, self.run.now);
         }
     }
 
     /// Passes a request to the node.
-    pub(crate) fn request(&mut self, node: NodeId, client: ClientId, groups: Groups, asked_at: Ticks) {
+    #[inline(never)]
+    fn request(&mut self, node: NodeId, client: ClientId, groups: Groups, asked_at: Ticks) {
+        self.request_inlined(node, client, groups, asked_at);
+    }
+
+    #[inline(always)]
+    fn request_inlined(&mut self, node: NodeId, client: ClientId, groups: Groups, asked_at: Ticks) {
         let switches = self.run.measures.all_switches;
         self.run.processors[node as usize].clients[client as usize] =
             ClientState { waits: true, inside: false, asked_at, switches };

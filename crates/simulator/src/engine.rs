@@ -10,11 +10,11 @@ use std::ops::ControlFlow;
 use algorithms::node::{Event as NodeEvent, Node};
 use algorithms::registry::{self, Visitor};
 use algorithms::{
-    Action, Algorithm, Effect, Grant, Info, Input, NodeId, Outbox, SettingError, Site, Step, System, Timer,
+    Action, Algorithm, Effect, Info, Input, NodeId, Outbox, SettingError, Site, Step, System, Timer,
     Violation,
 };
 
-use crate::agenda::{ARRIVE, EXIT, Event, HANDLE, InLane};
+use crate::agenda::{ARRIVE, EXIT, Event, HANDLE, InLane, Next};
 use crate::measures::Measures;
 use crate::memory;
 use crate::network::Network;
@@ -113,7 +113,7 @@ fn run_system<A: Algorithm>(system: &System<A>, once: &RunOnce<'_>) -> Result<Ou
         measures,
         finished: !engine.run.ended_by_watcher,
         bytes_per_node: memory::bytes_per_node(system.rules(), &engine.nodes),
-        messages: engine.network.sent,
+        messages: engine.run.sent,
         longest_queue: engine.run.census.longest_queue,
         violation,
         times: engine.network.times.iter().map(|&time| units(time)).collect(),
@@ -127,9 +127,9 @@ pub(crate) struct Engine<'p, A: Algorithm> {
     pub(crate) nodes: Vec<Node<A>>,
     pub(crate) network: Network<A>,
     /// Reused for the effects of every step.
-    effects: Vec<Effect<A>>,
+    pub(crate) effects: Vec<Effect<A>>,
     /// With multicast: the different messages of this step, and when each leaves its sender's processor.
-    multicast: Vec<(A::Message, Ticks)>,
+    pub(crate) multicast: Vec<(A::Message, Ticks)>,
     pub(crate) run: Run<'p>,
 }
 
@@ -163,7 +163,12 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     pub(crate) fn run_until_over(&mut self) -> Result<Option<Violation>, SettingError> {
         let most_quiet = MOST_EVENTS_PER_NODE.saturating_mul(u64::from(self.run.plan.setting.nodes));
         let mut events: u64 = 0;
-        while !self.is_over() {
+        loop {
+            if self.run.may_be_over
+                && let Some(end) = self.end()
+            {
+                return end;
+            }
             events += 1;
             if events.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
                 if self.run.ask_watcher().is_break() {
@@ -172,24 +177,41 @@ impl<'p, A: Algorithm> Engine<'p, A> {
                 if self.run.quiet_for(EVENTS_BETWEEN_LOOKS) > most_quiet {
                     return Ok(Some(self.run.livelock(most_quiet)));
                 }
+                self.notice_crowd();
             }
             if !self.handle_next() {
                 return Ok(Some(self.run.stuck()));
             }
-            if self.run.violation.is_some() {
-                return Ok(self.run.violation.take());
-            }
-            if self.network.most_under_way() > MOST_UNDER_WAY && !self.run.settling {
-                let most = MOST_UNDER_WAY / 1_000_000;
-                let hint = "take fewer nodes, a lower rate or the workload single";
-                return Err(SettingError(format!(
-                    "more than {most} million messages are under way at once: {hint}"
-                )));
-            }
+        }
+    }
+
+    /// The outcome of the run, if it is over.
+    #[cold]
+    #[inline(never)]
+    fn end(&mut self) -> Option<Result<Option<Violation>, SettingError>> {
+        if self.run.violation.is_some() {
+            return Some(Ok(self.run.violation.take()));
+        }
+        if self.network.most_under_way() > MOST_UNDER_WAY && !self.run.settling {
+            let most = MOST_UNDER_WAY / 1_000_000;
+            let hint = "take fewer nodes, a lower rate or the workload single";
+            return Some(Err(SettingError(format!(
+                "more than {most} million messages are under way at once: {hint}"
+            ))));
+        }
+        if !self.is_over() {
+            return None;
         }
         // All is there, so it does not matter any more what the watcher wants.
         let _ = self.run.tell_watcher();
-        Ok(None)
+        Some(Ok(None))
+    }
+
+    /// Ends the run if too many messages are under way. A step that sends one message need not ask: the loop does now
+    /// and then.
+    #[inline(always)]
+    pub(crate) fn notice_crowd(&mut self) {
+        self.run.may_be_over |= self.network.most_under_way() > MOST_UNDER_WAY;
     }
 
     /// Whether all entries have been measured; a single round runs to its last message, and a run that settles
@@ -207,32 +229,43 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     /// jump, so the handlers are inlined here.
     #[inline(always)]
     fn handle_next(&mut self) -> bool {
-        match self.run.agenda.next_lane() {
-            ARRIVE => {
+        match self.run.agenda.next() {
+            Next::Arrive => {
                 let InLane { time, of: letter, .. } = self.run.agenda.take(ARRIVE);
                 self.run.advance(time);
                 self.arrive(letter);
             }
-            HANDLE => {
+            Next::Handle => {
                 let InLane { time, of: letter, incarnation, .. } = self.run.agenda.take(HANDLE);
                 self.run.advance(time);
                 self.handled(letter, incarnation);
             }
-            EXIT => {
+            Next::Exit => {
                 let InLane { time, of: node, client, incarnation, .. } = self.run.agenda.take(EXIT);
                 self.run.advance(time);
                 self.exit_inlined(node, client, incarnation);
             }
-            _ => {
-                let Some((time, event)) = self.run.agenda.take_from_heap() else { return false };
+            Next::Request => {
+                let (time, node) = self.run.agenda.take_request();
                 self.run.advance(time);
-                self.handle(event);
+                if !self.run.settling {
+                    self.client_requests(node);
+                }
             }
+            Next::Other => return self.handle_other(),
         }
         true
     }
 
-    /// Handles an event that was not in a lane.
+    /// Handles the next event, whatever it is. Returns whether there was one.
+    #[inline(never)]
+    fn handle_other(&mut self) -> bool {
+        let Some((time, event)) = self.run.agenda.take_first() else { return false };
+        self.run.advance(time);
+        self.handle(event);
+        true
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::Arrive(letter) => self.arrive(letter),
@@ -311,7 +344,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         let processor = &mut self.run.processors[node as usize];
         if processor.incarnation != incarnation {
             // It had arrived, and its receiver crashed before handling it.
-            return self.network.lose(letter, self.run.plan.check.then_some(&mut self.run.census));
+            return self.network.lose(letter, self.run.checks.then_some(&mut self.run.census));
         }
         if let Some(until) = processor.paused(self.run.now) {
             return self.run.agenda.plan(until, Event::Handle(letter, incarnation));
@@ -333,7 +366,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     fn deliver_inlined(&mut self, letter: u32) {
         let Some((from, to, message)) = self.network.deliver(letter) else { return };
         self.run.measures.last_message = self.run.now;
-        if self.run.plan.check {
+        if self.run.checks {
             self.run.census.take_back();
             A::count_message(&message, to, &mut self.run.census);
             self.run.census.count_up();
@@ -370,117 +403,11 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     #[inline(always)]
     fn prepare(&mut self, site: &Site<'p, A>) -> (&mut Node<A>, Outbox<'_, A>) {
         let node = &mut self.nodes[site.me as usize];
-        if self.run.plan.check {
+        if self.run.checks {
             self.run.census.take_back();
             node.count(site, &mut self.run.census);
             self.run.census.count_up();
         }
         (node, Outbox::new(&mut self.effects, &mut self.run.picks))
-    }
-
-    /// Carries out the effects of a step, and checks the properties.
-    #[inline(always)]
-    fn finish_step(&mut self, site: &Site<'p, A>) {
-        self.network.record_picks(&mut self.run.picks.picks, self.run.now);
-        if !self.effects.is_empty() {
-            self.carry_out_all(site);
-        }
-        if self.run.plan.check {
-            self.check(site);
-        }
-    }
-
-    #[inline(never)]
-    fn carry_out_all(&mut self, site: &Site<'p, A>) {
-        // From the last to the first, because the last of a vector is easy to remove.
-        self.effects.reverse();
-        while let Some(effect) = self.effects.pop() {
-            // Most effects are messages, which need no work at the node itself.
-            match effect {
-                Effect::Send { to, message } if site.can_send_to(to) => self.send(site.me, to, message),
-                Effect::Enter(grant) => self.enter(site.me, &grant),
-                effect => self.carry_out(site, &effect),
-            }
-        }
-        if self.run.plan.multicast {
-            self.multicast.clear();
-        }
-        self.network.queue_twins();
-        self.forget_fates();
-    }
-
-    #[inline(never)]
-    fn check(&mut self, site: &Site<'p, A>) {
-        self.nodes[site.me as usize].count(site, &mut self.run.census);
-        self.run.check();
-        self.forget_fates();
-    }
-
-    /// A trace ends with the violating step, not with the fate of its messages.
-    #[inline(always)]
-    fn forget_fates(&mut self) {
-        if self.run.violation.is_some() {
-            self.network.forget_fates();
-        }
-    }
-
-    #[inline(never)]
-    fn enter(&mut self, me: NodeId, grant: &Grant) {
-        let mut wrong = self.nodes[me as usize].enter(me, grant);
-        if wrong.is_none() && self.run.plan.check {
-            wrong = self.run.fences.violated(me, grant);
-        }
-        match wrong {
-            Some(wrong) => _ = self.run.violation.get_or_insert(wrong),
-            None => self.run.entered(me, grant),
-        }
-    }
-
-    #[inline(never)]
-    fn carry_out(&mut self, site: &Site<'p, A>, effect: &Effect<A>) {
-        if let Some(wrong) = self.nodes[site.me as usize].carry_out(site, effect) {
-            self.run.violation.get_or_insert(wrong);
-        } else if let Effect::Arm(timer, wait) = effect {
-            self.run.arm(site.me, *timer, *wait);
-        }
-    }
-
-    /// Counts a message, and returns when it leaves its sender's processor.
-    #[inline(always)]
-    fn occupy_sender(&mut self, from: NodeId, message: &A::Message) -> Ticks {
-        self.run.measures.sent(from, A::kind(message), A::words(message));
-        self.network.sent += 1;
-        let processor = &mut self.run.processors[from as usize];
-        processor.busy_until = processor.busy_until.max(self.run.now) + processor.send;
-        processor.busy_until
-    }
-
-    #[inline(always)]
-    fn send(&mut self, from: NodeId, to: NodeId, message: A::Message) {
-        if self.run.plan.multicast {
-            return self.send_copy(from, to, message);
-        }
-        let leaves = self.occupy_sender(from, &message);
-        self.post(leaves, (from, to), message);
-    }
-
-    /// With multicast, copies of one message leave together.
-    #[inline(never)]
-    fn send_copy(&mut self, from: NodeId, to: NodeId, message: A::Message) {
-        let copy = self.multicast.iter().find(|(copy, _)| copy == &message);
-        let leaves = copy.map(|(_, leaves)| *leaves).unwrap_or_else(|| {
-            let leaves = self.occupy_sender(from, &message);
-            self.multicast.push((message.clone(), leaves));
-            leaves
-        });
-        self.post(leaves, (from, to), message);
-    }
-
-    #[inline(always)]
-    fn post(&mut self, leaves: Ticks, way: (NodeId, NodeId), message: A::Message) {
-        let census = self.run.plan.check.then_some(&mut self.run.census);
-        if self.network.post(&mut self.run.agenda, (self.run.now, leaves), way, message, census) {
-            self.run.measures.tampered += 1;
-        }
     }
 }

@@ -16,7 +16,7 @@ impl<A: Algorithm> Engine<'_, A> {
         if self.run.plan.faults.is_empty() || self.run.ended_by_watcher {
             return Ok(None);
         }
-        self.run.settling = true;
+        (self.run.settling, self.run.may_be_over) = (true, true);
         self.run.quiet_events = 0;
         self.network.end_faults();
         self.run_until_over()
@@ -102,7 +102,7 @@ impl<A: Algorithm> Engine<'_, A> {
         // Messages that had arrived are lost, and so are those that it had not sent yet.
         inbox.into_iter().for_each(|letter| self.deliver(letter));
         let unsent =
-            self.network.lose_unsent(node, self.run.now, self.run.plan.check.then_some(&mut self.run.census));
+            self.network.lose_unsent(node, self.run.now, self.run.checks.then_some(&mut self.run.census));
         self.run.measures.tampered += unsent;
     }
 }

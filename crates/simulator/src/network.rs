@@ -36,11 +36,12 @@ pub(crate) struct Network<A: Algorithm> {
     doomed: Vec<u64>,
     /// Whether there are no faults at all.
     faultless: bool,
+    /// Whether a step with one effect is over once that is carried out: there are no faults, no copies that leave
+    /// together, and no record.
+    pub(crate) plain: bool,
     /// The nodes of each active partition, from the first to the last, and its end.
     pub(crate) partitions: Vec<(NodeId, NodeId, Ticks)>,
     random: Random,
-    /// The number of messages sent.
-    pub(crate) sent: u64,
     /// The recorded steps, if steps are recorded.
     pub(crate) steps: Option<Vec<Step>>,
     /// When each of them happened.
@@ -99,9 +100,9 @@ impl<A: Algorithm> Network<A> {
             faults: plan.faults.clone(),
             doomed: plan.faults.lose.iter().map(|lost| lost.number).collect(),
             faultless: plan.faults.is_empty(),
+            plain: recording == Recording::Off && !plan.multicast && plan.faults.is_empty(),
             partitions: Vec::new(),
             random: Random::stream(seed, 2),
-            sent: 0,
             steps: (recording == Recording::On).then(Vec::new),
             times: Vec::new(),
             recorded: 0,
@@ -152,7 +153,11 @@ impl<A: Algorithm> Network<A> {
         if !self.faultless {
             return self.post_with_faults(agenda, (now, leaves), (from, to), message, census);
         }
-        let letter = self.send_off(agenda, (now, leaves), (from, to), message, census, false);
+        if let Some(census) = census {
+            A::count_message(&message, to, census);
+        }
+        let letter = self.plan_arrival(agenda, (now, leaves), (from, to));
+        self.put_in(letter, message);
         if self.steps.is_some() {
             self.join_channel(from, to, letter);
         }
@@ -171,7 +176,8 @@ impl<A: Algorithm> Network<A> {
     ) -> bool {
         let fate = self.fate(times.0, from, to, &message);
         if fate == Fate::Lost {
-            let letter = self.store((from, to), times, message);
+            let letter = self.address((from, to), times);
+            self.put_in(letter, message);
             self.join_channel(from, to, letter);
             self.lose(letter, None);
             return true;
@@ -189,29 +195,48 @@ impl<A: Algorithm> Network<A> {
         fate != Fate::Arrives
     }
 
-    /// Plans the arrival of a message. Returns the number of its letter.
-    #[inline(always)]
+    /// Plans the arrival of a message, which faults may affect. Returns the number of its letter.
     fn send_off(
         &mut self,
         agenda: &mut Agenda,
-        (now, leaves): (Ticks, Ticks),
+        times: (Ticks, Ticks),
         (from, to): (NodeId, NodeId),
         message: A::Message,
         census: Option<&mut Census>,
         late: bool,
     ) -> u32 {
-        let letter = self.store((from, to), (now, leaves), message);
-        if let Some(census) = census
-            && let Some(message) = &self.letters[letter as usize].message
-        {
-            A::count_message(message, to, census);
+        if let Some(census) = census {
+            A::count_message(&message, to, census);
         }
+        let letter = self.address((from, to), times);
+        self.put_in(letter, message);
+        let at = self.arrival(times, (from, to), late);
+        agenda.plan(at, Event::Arrive(letter));
+        letter
+    }
+
+    /// Plans the arrival of a message that no fault affects. Returns the number of its letter, which the caller has to
+    /// put the message in: last of all, so that it is moved once.
+    #[inline(always)]
+    pub(crate) fn plan_arrival(
+        &mut self,
+        agenda: &mut Agenda,
+        (now, leaves): (Ticks, Ticks),
+        (from, to): (NodeId, NodeId),
+    ) -> u32 {
+        let letter = self.address((from, to), (now, leaves));
         let at = match self.same_transit {
             Some(transit) => leaves + transit,
-            None => self.arrival((now, leaves), (from, to), late),
+            None => self.arrival((now, leaves), (from, to), false),
         };
         agenda.plan(at, Event::Arrive(letter));
         letter
+    }
+
+    /// Puts a message into its letter.
+    #[inline(always)]
+    pub(crate) fn put_in(&mut self, letter: u32, message: A::Message) {
+        self.letters[letter as usize].message = Some(message);
     }
 
     fn fate(&mut self, now: Ticks, from: NodeId, to: NodeId, message: &A::Message) -> Fate {
@@ -255,28 +280,20 @@ impl<A: Algorithm> Network<A> {
         Some((lost, lost.number - left))
     }
 
+    /// A letter without a message.
     #[inline(always)]
-    fn store(
-        &mut self,
-        (from, to): (NodeId, NodeId),
-        (sent, leaves): (Ticks, Ticks),
-        message: A::Message,
-    ) -> u32 {
-        let letter = Letter { from, to, sent, leaves, message: Some(message) };
-        match self.free.pop() {
-            Some(number) => {
-                self.letters[number as usize] = letter;
-                number
-            }
-            None => self.enlarge(letter),
-        }
+    fn address(&mut self, (from, to): (NodeId, NodeId), (sent, leaves): (Ticks, Ticks)) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| self.enlarge());
+        let letter = &mut self.letters[number as usize];
+        (letter.from, letter.to, letter.sent, letter.leaves) = (from, to, sent, leaves);
+        number
     }
 
-    /// Stores a letter where none was before.
+    /// Makes room for one more letter.
     #[cold]
     #[inline(never)]
-    fn enlarge(&mut self, letter: Letter<A::Message>) -> u32 {
-        self.letters.push(letter);
+    fn enlarge(&mut self) -> u32 {
+        self.letters.push(Letter { from: 0, to: 0, leaves: 0, sent: 0, message: None });
         self.letters.len() as u32 - 1
     }
 

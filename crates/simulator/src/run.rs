@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use algorithms::info::Timing;
 use algorithms::properties::{Fences, Terms};
-use algorithms::{Census, Grant, Info, Kind, NodeId, Property, Timer, Violation, Wait};
+use algorithms::{Census, ClientId, Group, Info, Kind, NodeId, Property, Timer, Violation, Wait};
 use random::{Random, RecordedPicks};
 
 use crate::agenda::{Agenda, Event};
@@ -30,6 +30,8 @@ pub(crate) struct Run<'p> {
     terms: Terms,
     pub(crate) fences: Fences,
     pub(crate) census: Census,
+    /// Whether the properties are checked.
+    pub(crate) checks: bool,
     timers_run: bool,
     /// The longest delay of a message that timers allow for.
     hop: Ticks,
@@ -37,6 +39,8 @@ pub(crate) struct Run<'p> {
     /// How much longer than its bounds a timer runs. A loss is suspected when they are exceeded: what arrives
     /// at the last moment is in time.
     grace: Ticks,
+    /// The number of messages sent, warm-up included.
+    pub(crate) sent: u64,
     pub(crate) entered: u64,
     /// Measuring begins after this many entries.
     warmup: u64,
@@ -52,6 +56,8 @@ pub(crate) struct Run<'p> {
     /// The run is over: no client makes requests and no faults happen any more.
     pub(crate) settling: bool,
     pub(crate) violation: Option<Violation>,
+    /// Whether the loop has to ask after each event whether the run is over.
+    pub(crate) may_be_over: bool,
     watch: Watch<'p>,
     /// How many of the entries the watcher knows.
     known_to_watcher: u64,
@@ -80,10 +86,12 @@ impl<'p> Run<'p> {
             terms: Terms::new(info, plan.setting.tokens, plan.conditions(info)),
             fences: Fences::new(info),
             census: Census::new(if plan.check { nodes } else { 0 }, plan.setting.groups),
+            checks: plan.check,
             timers_run: plan.timers_run(info),
             hop,
             section_bound: plan.section.bound(),
             grace: u64::from(info.needs.timing == Timing::BoundsForRecovery),
+            sent: 0,
             entered: 0,
             warmup,
             last,
@@ -93,6 +101,7 @@ impl<'p> Run<'p> {
             entered_at_look: 0,
             settling: false,
             violation: None,
+            may_be_over: false,
             watch,
             known_to_watcher: 0,
             ended_by_watcher: false,
@@ -216,11 +225,29 @@ impl<'p> Run<'p> {
     #[inline(never)]
     fn report(&mut self, property: Property) {
         let detail = format!("{} (at {})", self.terms.detail(property, &self.census), units(self.now));
-        self.violation.get_or_insert(Violation::new(property, detail));
+        self.violate(Violation::new(property, detail));
+    }
+
+    /// The run has violated a property, and ends.
+    #[cold]
+    pub(crate) fn violate(&mut self, violation: Violation) {
+        self.violation.get_or_insert(violation);
+        self.may_be_over = true;
+    }
+
+    /// Counts a message, and returns when it leaves its sender's processor.
+    #[inline(always)]
+    pub(crate) fn occupy_sender(&mut self, from: NodeId, kind: &'static str, words: u32) -> Ticks {
+        self.sent += 1;
+        self.measures.sent(from, kind, words);
+        let processor = &mut self.processors[from as usize];
+        processor.busy_until = processor.busy_until.max(self.now) + processor.send;
+        processor.busy_until
     }
 
     /// A client enters: measures it, and plans its exit.
-    pub(crate) fn entered(&mut self, node: NodeId, &Grant { client, group, .. }: &Grant) {
+    #[inline(always)]
+    pub(crate) fn entered(&mut self, node: NodeId, client: ClientId, group: Group) {
         let processor = &mut self.processors[node as usize];
         let state = &mut processor.clients[client as usize];
         (state.waits, state.inside) = (false, true);
@@ -229,6 +256,7 @@ impl<'p> Run<'p> {
         if self.entered == self.warmup {
             self.measures.begin(self.now);
         }
+        self.may_be_over |= self.entered >= self.last;
         let until = self.now + self.section.draw(&mut self.sections);
         self.agenda.plan(until, Event::Exit(node, client, processor.incarnation));
     }
