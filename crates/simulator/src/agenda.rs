@@ -166,7 +166,6 @@ impl Agenda {
     /// Inlined, so that the kind of event is known and its lane costs nothing to find.
     #[inline(always)]
     pub(crate) fn plan(&mut self, time: Ticks, event: Event) {
-        self.planned += 1;
         let (lane, of, client, incarnation) = match event {
             Event::Arrive(letter) => (ARRIVE, letter, 0, 0),
             Event::Handle(letter, incarnation) => (HANDLE, letter, 0, incarnation),
@@ -175,6 +174,7 @@ impl Agenda {
         };
         // Otherwise it comes before the last of its lane.
         if self.lanes[lane].last <= time {
+            self.planned += 1;
             let entry = InLane { time, order: self.planned, of, client, incarnation };
             self.first[lane] = self.first[lane].min(time);
             self.lanes[lane].push(entry);
@@ -183,8 +183,10 @@ impl Agenda {
         }
     }
 
+    /// Plans an event that is in no lane.
     #[inline(always)]
-    fn plan_unordered(&mut self, time: Ticks, event: Event) {
+    pub(crate) fn plan_unordered(&mut self, time: Ticks, event: Event) {
+        self.planned += 1;
         self.first[REST] = self.first[REST].min(time);
         let key = Key::from(time) << 64 | Key::from(self.planned << FREE_BITS);
         match event {

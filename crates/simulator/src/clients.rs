@@ -27,7 +27,7 @@ impl<A: Algorithm> Engine<'_, A> {
         if info.clients == Clients::Many {
             let client = processor.idle_client();
             self.request(node, client, groups, self.run.now);
-        } else if processor.clients[0].waits || processor.clients[0].inside {
+        } else if processor.client(0).waits || processor.client(0).inside {
             processor.queue.push_back((self.run.now, groups));
         } else {
             self.request_inlined(node, 0, groups, self.run.now);
@@ -43,7 +43,7 @@ impl<A: Algorithm> Engine<'_, A> {
     #[inline(always)]
     fn request_inlined(&mut self, node: NodeId, client: ClientId, groups: Groups, asked_at: Ticks) {
         let switches = self.run.measures.all_switches;
-        self.run.processors[node as usize].clients[client as usize] =
+        *self.run.processors[node as usize].client(client) =
             ClientState { waits: true, inside: false, asked_at, switches };
         self.run.present += 1;
         self.network.record(Action::Request { node, client, groups });
@@ -66,7 +66,7 @@ impl<A: Algorithm> Engine<'_, A> {
         if let Some(until) = processor.paused(self.run.now) {
             return self.run.agenda.plan(until, Event::Exit(node, client, incarnation));
         }
-        let state = &mut processor.clients[client as usize];
+        let state = processor.client(client);
         state.inside = false;
         self.run.present -= 1;
         self.run.measures.left(self.run.now - state.asked_at, self.run.now);

@@ -6,7 +6,6 @@ use algorithms::{Action, Algorithm, NodeId, SettingError, Violation};
 use crate::agenda::Event;
 use crate::engine::Engine;
 use crate::fault::Verb;
-use crate::processor::ClientState;
 use crate::time::Ticks;
 
 impl<A: Algorithm> Engine<'_, A> {
@@ -89,7 +88,7 @@ impl<A: Algorithm> Engine<'_, A> {
             (self.run.now, self.run.now, false);
         // Its state is gone; its clients make their requests again after the restart.
         let (waiting, inside) = processor.present();
-        processor.clients.fill(ClientState::default());
+        processor.forget_clients();
         let behind = processor.queue.len() as u32;
         processor.postponed += waiting + inside + behind;
         processor.queue.clear();

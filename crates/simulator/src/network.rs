@@ -25,6 +25,8 @@ pub(crate) struct Network<A: Algorithm> {
     transit_bound: Ticks,
     /// How long a message occupies its sender's processor.
     pub(crate) send: Ticks,
+    /// The same, if that is no slow node and does nothing else.
+    usual_send: Ticks,
     /// The longest delay of a message that timers allow for.
     pub(crate) longest_hop: Ticks,
     /// The longest delay of a message, processors included, where an algorithm relies on that.
@@ -94,6 +96,7 @@ impl<A: Algorithm> Network<A> {
             routes,
             transit_bound,
             send,
+            usual_send: ticks(plan.send),
             longest_hop: paced.unwrap_or(longest_hop),
             paced,
             latest: (plan.fifo && varies).then(BTreeMap::new),
@@ -229,7 +232,13 @@ impl<A: Algorithm> Network<A> {
             Some(transit) => leaves + transit,
             None => self.arrival((now, leaves), (from, to), false),
         };
-        agenda.plan(at, Event::Arrive(letter));
+        // A message that waited for its sender's processor arrives later than those of the next moments. Were it in the
+        // lane, they could not be.
+        if leaves > now + self.usual_send {
+            agenda.plan_unordered(at, Event::Arrive(letter));
+        } else {
+            agenda.plan(at, Event::Arrive(letter));
+        }
         letter
     }
 

@@ -29,8 +29,10 @@ pub(crate) struct Processor {
     pub(crate) down_until: Ticks,
     /// How often the node has crashed: its incarnation.
     pub(crate) incarnation: u32,
-    /// The states of the clients, by number; one where the algorithm serves one.
-    pub(crate) clients: Vec<ClientState>,
+    /// The state of client 0, the only one where the algorithm serves one: it is here to be at hand.
+    client: ClientState,
+    /// The states of the other clients, from number 1.
+    others: Vec<ClientState>,
     /// The clients that wait behind that one.
     pub(crate) queue: VecDeque<(Ticks, Groups)>,
     /// How many clients make a request when the node has restarted.
@@ -66,27 +68,47 @@ impl Processor {
             down: false,
             down_until: 0,
             incarnation: 0,
-            clients: vec![ClientState::default()],
+            client: ClientState::default(),
+            others: Vec::new(),
             queue: VecDeque::new(),
             postponed: 0,
             timers: vec![0; timers],
         }
     }
 
+    /// All clients, by number.
+    pub(crate) fn clients(&self) -> impl Iterator<Item = &ClientState> {
+        std::iter::once(&self.client).chain(&self.others)
+    }
+
+    /// The state of this client.
+    #[inline(always)]
+    pub(crate) fn client(&mut self, number: ClientId) -> &mut ClientState {
+        match number {
+            0 => &mut self.client,
+            _ => &mut self.others[number as usize - 1],
+        }
+    }
+
     /// A client that neither waits nor is inside.
     pub(crate) fn idle_client(&mut self) -> ClientId {
-        let idle = self.clients.iter().position(|client| !client.waits && !client.inside);
+        let idle = self.clients().position(|client| !client.waits && !client.inside);
         let number = idle.unwrap_or_else(|| {
-            self.clients.push(ClientState::default());
-            self.clients.len() - 1
+            self.others.push(ClientState::default());
+            self.others.len()
         });
         number as ClientId
     }
 
+    /// No client waits or is inside any more.
+    pub(crate) fn forget_clients(&mut self) {
+        self.client = ClientState::default();
+        self.others.fill(ClientState::default());
+    }
+
     /// How many clients wait, and how many are inside.
     pub(crate) fn present(&self) -> (u32, u32) {
-        let count =
-            |is: fn(&ClientState) -> bool| self.clients.iter().filter(|client| is(client)).count() as u32;
+        let count = |is: fn(&ClientState) -> bool| self.clients().filter(|client| is(client)).count() as u32;
         (count(|client| client.waits), count(|client| client.inside))
     }
 

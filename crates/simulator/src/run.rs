@@ -138,7 +138,7 @@ impl<'p> Run<'p> {
 
     /// The measures at this moment, with the waits that have not ended.
     pub(crate) fn measured(&mut self) -> Measures {
-        for client in self.processors.iter().flat_map(|processor| &processor.clients) {
+        for client in self.processors.iter().flat_map(Processor::clients) {
             if client.waits {
                 self.measures.still_waits(self.now - client.asked_at);
             }
@@ -181,7 +181,7 @@ impl<'p> Run<'p> {
 
     /// Nothing more can happen, and some clients have not been served.
     pub(crate) fn stuck(&self) -> Violation {
-        let waits = |&node: &usize| self.processors[node].clients.iter().any(|client| client.waits);
+        let waits = |&node: &usize| self.processors[node].clients().any(|client| client.waits);
         let waiting: Vec<usize> = (0..self.processors.len()).filter(waits).collect();
         let names: Vec<String> = waiting.iter().take(10).map(ToString::to_string).collect();
         let more = if waiting.len() > 10 { ", …" } else { "" };
@@ -249,7 +249,7 @@ impl<'p> Run<'p> {
     #[inline(always)]
     pub(crate) fn entered(&mut self, node: NodeId, client: ClientId, group: Group) {
         let processor = &mut self.processors[node as usize];
-        let state = &mut processor.clients[client as usize];
+        let state = processor.client(client);
         (state.waits, state.inside) = (false, true);
         self.measures.entered(node, group, state, self.now);
         self.entered += 1;
