@@ -180,4 +180,4 @@ def run(settings, seed):
 
 if __name__ == "__main__":
     settings = json.loads(sys.argv[1])
-    print(json.dumps([run(settings, seed) for seed in range(1, settings["seeds"] + 1)]))
+    print(json.dumps(run(settings, settings["seed"])))

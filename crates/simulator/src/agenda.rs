@@ -18,11 +18,11 @@ pub(crate) enum Event {
     /// The client of this number exits, unless its node has crashed since it entered. The last field is the
     /// node's incarnation.
     Exit(NodeId, ClientId, u32),
-    /// The letter of this number reaches its receiver.
-    Arrive(u32),
-    /// The receiver's processor has taken in the letter of this number, unless the receiver has crashed
-    /// since. The last field is the receiver's incarnation.
-    Handle(u32, u32),
+    /// The letter of this number reaches this node.
+    Arrive(NodeId, u32),
+    /// The node's processor has taken in the letter of this number, unless the node has crashed since. The last
+    /// field is the node's incarnation.
+    Handle(NodeId, u32, u32),
     /// The node's processor may be free for the next message.
     Wake(NodeId),
     /// The timer expires, if it has not been armed again since.
@@ -40,10 +40,9 @@ pub(crate) enum Event {
 pub(crate) struct InLane {
     pub(crate) time: Ticks,
     order: u64,
-    /// Its node or letter.
-    pub(crate) of: u32,
-    /// The number of its client, if it has one.
-    pub(crate) client: u32,
+    pub(crate) node: NodeId,
+    /// The number of its letter or its client.
+    pub(crate) number: u32,
     /// The incarnation of its node, where that matters.
     pub(crate) incarnation: u32,
 }
@@ -61,7 +60,7 @@ struct Lane {
 
 impl Lane {
     fn new() -> Lane {
-        let nothing = InLane { time: 0, order: 0, of: 0, client: 0, incarnation: 0 };
+        let nothing = InLane { time: 0, order: 0, node: 0, number: 0, incarnation: 0 };
         Lane { events: vec![nothing; 64], taken: 0, planned: 0, last: 0 }
     }
 
@@ -166,16 +165,16 @@ impl Agenda {
     /// Inlined, so that the kind of event is known and its lane costs nothing to find.
     #[inline(always)]
     pub(crate) fn plan(&mut self, time: Ticks, event: Event) {
-        let (lane, of, client, incarnation) = match event {
-            Event::Arrive(letter) => (ARRIVE, letter, 0, 0),
-            Event::Handle(letter, incarnation) => (HANDLE, letter, 0, incarnation),
+        let (lane, node, number, incarnation) = match event {
+            Event::Arrive(node, letter) => (ARRIVE, node, letter, 0),
+            Event::Handle(node, letter, incarnation) => (HANDLE, node, letter, incarnation),
             Event::Exit(node, client, incarnation) => (EXIT, node, client, incarnation),
             _ => return self.plan_unordered(time, event),
         };
         // Otherwise it comes before the last of its lane.
         if self.lanes[lane].last <= time {
             self.planned += 1;
-            let entry = InLane { time, order: self.planned, of, client, incarnation };
+            let entry = InLane { time, order: self.planned, node, number, incarnation };
             self.first[lane] = self.first[lane].min(time);
             self.lanes[lane].push(entry);
         } else {
@@ -264,11 +263,11 @@ impl Agenda {
         if lane == REST {
             return self.take_from_rest();
         }
-        let InLane { time, of, client, incarnation, .. } = self.take(lane);
+        let InLane { time, node, number, incarnation, .. } = self.take(lane);
         Some(match lane {
-            ARRIVE => (time, Event::Arrive(of)),
-            HANDLE => (time, Event::Handle(of, incarnation)),
-            _ => (time, Event::Exit(of, client, incarnation)),
+            ARRIVE => (time, Event::Arrive(node, number)),
+            HANDLE => (time, Event::Handle(node, number, incarnation)),
+            _ => (time, Event::Exit(node, number, incarnation)),
         })
     }
 
@@ -311,11 +310,11 @@ mod tests {
             }
             Next::Other => return agenda.take_first(),
         };
-        let InLane { time, of, client, incarnation, .. } = agenda.take(lane);
+        let InLane { time, node, number, incarnation, .. } = agenda.take(lane);
         Some(match lane {
-            ARRIVE => (time, Event::Arrive(of)),
-            HANDLE => (time, Event::Handle(of, incarnation)),
-            _ => (time, Event::Exit(of, client, incarnation)),
+            ARRIVE => (time, Event::Arrive(node, number)),
+            HANDLE => (time, Event::Handle(node, number, incarnation)),
+            _ => (time, Event::Exit(node, number, incarnation)),
         })
     }
 
@@ -323,12 +322,12 @@ mod tests {
     fn in_order_of_time_and_of_planning() {
         let mut agenda = Agenda::new();
         let planned = [
-            (5, Event::Arrive(0)),
-            (3, Event::Arrive(1)),
-            (5, Event::Arrive(2)),
+            (5, Event::Arrive(9, 0)),
+            (3, Event::Arrive(9, 1)),
+            (5, Event::Arrive(9, 2)),
             (3, Event::Request(3)),
             (4, Event::Exit(4, 1, 2)),
-            (3, Event::Handle(5, 0)),
+            (3, Event::Handle(8, 5, 0)),
             (9, Event::Exit(6, 0, 0)),
             (6, Event::Exit(7, 3, 4)),
         ];
@@ -354,8 +353,8 @@ mod tests {
                     let time = now + random.below(1 + seed);
                     let number = number as u32;
                     let event = match random.below(5) {
-                        0 => Event::Arrive(number),
-                        1 => Event::Handle(number, 7),
+                        0 => Event::Arrive(6, number),
+                        1 => Event::Handle(5, number, 7),
                         2 => Event::Exit(number, 8, 9),
                         3 => Event::Wake(number),
                         _ => Event::Request(number),

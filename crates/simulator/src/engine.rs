@@ -231,17 +231,17 @@ impl<'p, A: Algorithm> Engine<'p, A> {
     fn handle_next(&mut self) -> bool {
         match self.run.agenda.next() {
             Next::Arrive => {
-                let InLane { time, of: letter, .. } = self.run.agenda.take(ARRIVE);
+                let InLane { time, node, number: letter, .. } = self.run.agenda.take(ARRIVE);
                 self.run.advance(time);
-                self.arrive(letter);
+                self.arrive(node, letter);
             }
             Next::Handle => {
-                let InLane { time, of: letter, incarnation, .. } = self.run.agenda.take(HANDLE);
+                let InLane { time, node, number: letter, incarnation, .. } = self.run.agenda.take(HANDLE);
                 self.run.advance(time);
-                self.handled(letter, incarnation);
+                self.handled(node, letter, incarnation);
             }
             Next::Exit => {
-                let InLane { time, of: node, client, incarnation, .. } = self.run.agenda.take(EXIT);
+                let InLane { time, node, number: client, incarnation, .. } = self.run.agenda.take(EXIT);
                 self.run.advance(time);
                 self.exit_inlined(node, client, incarnation);
             }
@@ -268,8 +268,8 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Arrive(letter) => self.arrive(letter),
-            Event::Handle(letter, incarnation) => self.handled(letter, incarnation),
+            Event::Arrive(node, letter) => self.arrive(node, letter),
+            Event::Handle(node, letter, incarnation) => self.handled(node, letter, incarnation),
             Event::Wake(node) => {
                 self.run.processors[node as usize].wake_planned = false;
                 self.next_message(node);
@@ -286,11 +286,20 @@ impl<'p, A: Algorithm> Engine<'p, A> {
 
     /// A message has crossed the network.
     #[inline(always)]
-    fn arrive(&mut self, letter: u32) {
+    fn arrive(&mut self, to: NodeId, letter: u32) {
+        if self.network.plain && self.run.processors[to as usize].is_free(self.run.now) {
+            self.begin_receiving(to, letter);
+        } else {
+            self.arrive_anyhow(to, letter);
+        }
+    }
+
+    /// As [`Engine::arrive`], whatever the processor does and whatever has happened to it.
+    #[inline(never)]
+    fn arrive_anyhow(&mut self, to: NodeId, letter: u32) {
         if self.network.was_lost(letter) {
             return;
         }
-        let to = self.network.receiver(letter);
         let processor = &mut self.run.processors[to as usize];
         if processor.down {
             self.deliver(letter);
@@ -302,7 +311,7 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             // late.
             let handled = (self.run.now.max(processor.busy_until) + processor.receive).min(deadline);
             processor.busy_until = processor.busy_until.max(handled);
-            self.run.agenda.plan(handled, Event::Handle(letter, processor.incarnation));
+            self.run.agenda.plan(handled, Event::Handle(to, letter, processor.incarnation));
         } else if processor.is_free(self.run.now) {
             self.begin_receiving(to, letter);
         } else {
@@ -335,19 +344,18 @@ impl<'p, A: Algorithm> Engine<'p, A> {
         }
         processor.receiving = true;
         processor.busy_until = self.run.now + processor.receive;
-        self.run.agenda.plan(processor.busy_until, Event::Handle(letter, processor.incarnation));
+        self.run.agenda.plan(processor.busy_until, Event::Handle(node, letter, processor.incarnation));
     }
 
     #[inline(always)]
-    fn handled(&mut self, letter: u32, incarnation: u32) {
-        let node = self.network.receiver(letter);
+    fn handled(&mut self, node: NodeId, letter: u32, incarnation: u32) {
         let processor = &mut self.run.processors[node as usize];
         if processor.incarnation != incarnation {
             // It had arrived, and its receiver crashed before handling it.
             return self.network.lose(letter, self.run.checks.then_some(&mut self.run.census));
         }
         if let Some(until) = processor.paused(self.run.now) {
-            return self.run.agenda.plan(until, Event::Handle(letter, incarnation));
+            return self.run.agenda.plan(until, Event::Handle(node, letter, incarnation));
         }
         processor.receiving = false;
         self.deliver_inlined(letter);
