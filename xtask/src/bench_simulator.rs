@@ -85,7 +85,9 @@ fn against_simpy() -> Result<()> {
         let run = in_simpy(&python, 1.0, seed)?;
         let here = rate(&simulate(&format!("{SATURATED} --no-check"))?)?;
         let there = run.delivered / run.seconds;
-        (ours.push(here), theirs.push(there), ratios.push(here / there));
+        ours.push(here);
+        theirs.push(there);
+        ratios.push(here / there);
         saturated.push(run);
     }
     let (_, ratio) = best_and_median(&mut ratios);

@@ -12,6 +12,7 @@ mod messages;
 mod model;
 mod one_token;
 mod partitions;
+mod pointers;
 mod socket_claims;
 pub mod sockets;
 mod variants;
@@ -37,6 +38,7 @@ pub fn exhibits() -> Vec<Exhibit> {
         conference_paper::exhibits(),
         vec![one_token::exhibit()],
         variants::exhibits(),
+        pointers::exhibits(),
     ];
     parts.into_iter().flatten().collect()
 }
