@@ -225,8 +225,8 @@ impl<'p, A: Algorithm> Engine<'p, A> {
             }
     }
 
-    /// Handles the next event. Returns whether there was one. The lane of an event leads to its handler in one
-    /// jump, so the handlers are inlined here.
+    /// Handles the next event. Returns whether there was one. The handlers are inlined here, so that an event is one
+    /// way through the loop.
     #[inline(always)]
     fn handle_next(&mut self) -> bool {
         match self.run.agenda.next() {

@@ -1,4 +1,4 @@
-//! The next requests of clients that think, if they are few.
+//! A few requests of clients that think.
 
 use std::hint::select_unpredictable;
 
@@ -6,9 +6,10 @@ use algorithms::NodeId;
 
 use crate::time::Ticks;
 
-/// When an event happens: its time, then its order. One number, quick to compare. Its lowest bits are free.
+/// When an event happens: its time, then its order. One number, quick to compare.
 pub(crate) type Key = u128;
 
+/// So many of its lowest bits are free.
 pub(crate) const FREE_BITS: u32 = 3;
 
 /// Later than all keys of events.
