@@ -98,8 +98,6 @@ impl Algorithm for BulgannawarVaidya {
             Scope::new(4, 2, 2),
             Scope::new(3, 2, 1).with(&[("inform", "1"), ("whom", "ring")]),
             Scope::new(3, 2, 1).with(&[("inform", "1"), ("whom", "askers")]),
-            Scope::new(3, 2, 3).with(&[("exit", "head")]),
-            Scope::new(4, 2, 2).with(&[("tags", "own")]),
         ],
         defects: Defect::TABLE,
     };
@@ -289,8 +287,7 @@ impl BulgannawarVaidya {
         let untagged = token.queue.iter().rev().find(|entry| entry.tag.is_none());
         let last = if site.has_defect(Defect::ExitPointsToLast) { token.queue.last() } else { untagged };
         let head = token.queue[0];
-        let next = if site.rules.exit_to_head { &head } else { last.unwrap_or(&head) };
-        self.point(token.id, next.node);
+        self.point(token.id, last.unwrap_or(&head).node);
         self.send_token(site, head.node, token, out);
     }
 
@@ -372,11 +369,7 @@ impl BulgannawarVaidya {
         } else if tag.is_some() {
             out.never("the token that was asked for comes with a tag");
         }
-        let tag = match tag {
-            Some(_) if site.has_defect(Defect::NullTagsForModified) => None,
-            Some(_) if site.rules.own_tags => Some(site.me),
-            tag => tag,
-        };
+        let tag = if site.has_defect(Defect::NullTagsForModified) { None } else { tag };
         queue.extend(self.node_queue.drain(..).map(|node| Entry { node, tag }));
         if asked == id || !site.has_defect(Defect::TokenPointsGot) {
             self.point(id, site.me);

@@ -12,7 +12,6 @@ mod messages;
 mod model;
 mod one_token;
 mod partitions;
-mod pointers;
 mod socket_claims;
 pub mod sockets;
 mod variants;
@@ -38,7 +37,6 @@ pub fn exhibits() -> Vec<Exhibit> {
         conference_paper::exhibits(),
         vec![one_token::exhibit()],
         variants::exhibits(),
-        pointers::exhibits(),
     ];
     parts.into_iter().flatten().collect()
 }

@@ -12,11 +12,6 @@ pub struct Rules {
     pub(super) inform: usize,
     pub(super) whom: Whom,
     pub(super) repeats: u32,
-    /// An exit points to the head of the queue, not to the last node without a tag.
-    pub(super) exit_to_head: bool,
-    /// Nodes that wait behind a request for another token get the number of the node where they wait as their tag, not
-    /// that of the node that turned the request aside.
-    pub(super) own_tags: bool,
     pub(super) defect: Option<Defect>,
     first_same: bool,
 }
@@ -68,17 +63,6 @@ impl Rules {
             "which token a node asks for that has seen none: its number modulo k, or all the same",
         ),
         OptionInfo::choice(
-            "exit",
-            &["last", "head"],
-            "where a node points that passes its token on: to the last of the queue without a tag, or to the head",
-        ),
-        OptionInfo::choice(
-            "tags",
-            &["aside", "own"],
-            "what nodes that waited at a node whose request was turned aside point to: the node that turned it aside, or \
-             the node where they waited",
-        ),
-        OptionInfo::choice(
             "tuning",
             &["none", "balanced"],
             "balanced: choose=fair-share inform=1 repeats=1, where nothing else is said",
@@ -121,8 +105,6 @@ impl Rules {
             inform,
             whom,
             repeats,
-            exit_to_head: setting.option("exit") == Some("head"),
-            own_tags: setting.option("tags") == Some("own"),
             defect,
             first_same: setting.option("first") == Some("same"),
         })

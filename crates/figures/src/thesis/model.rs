@@ -98,24 +98,6 @@ pub(super) const ASKERS: Contender = Contender {
     options: &[("choose", "last-seen"), ("inform", "2"), ("whom", "askers")],
     ..PROPOSED
 };
-/// The proposed algorithm, if a node that passes its token on points to the head of the queue.
-pub(super) const TO_HEAD: Contender = Contender {
-    label: "exit=head",
-    options: &[("choose", "last-seen"), ("inform", "2"), ("exit", "head")],
-    ..PROPOSED
-};
-/// The proposed algorithm, if nodes that waited behind a request for another token point to where they waited.
-pub(super) const TO_OWN: Contender = Contender {
-    label: "tags=own",
-    options: &[("choose", "last-seen"), ("inform", "2"), ("tags", "own")],
-    ..PROPOSED
-};
-/// The same, asking for any token: more requests meet another token than they asked for.
-pub(super) const TO_OWN_RANDOM: Contender = Contender {
-    label: "random token, tags=own",
-    options: &[("choose", "random"), ("inform", "2"), ("tags", "own")],
-    ..PROPOSED
-};
 /// Srimani and Reddy.
 pub(super) const SRIMANI: Contender = Contender {
     label: "srimani-reddy",

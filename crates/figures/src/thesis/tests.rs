@@ -40,7 +40,6 @@ fn names_are_those_of_the_texts_and_unique() {
         "thesis-one-token",
         "thesis-makki-queue",
         "thesis-whom",
-        "thesis-pointers",
     ];
     let expected: Vec<String> = figures.chain(rest.map(String::from)).collect();
     assert_eq!(names, expected);

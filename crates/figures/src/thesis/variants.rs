@@ -50,7 +50,7 @@ pub(super) fn exhibits() -> Vec<Exhibit> {
     ]
 }
 
-pub(super) fn curves(effort: &Effort, regime: Regime, contenders: &[Contender]) -> Vec<Point> {
+fn curves(effort: &Effort, regime: Regime, contenders: &[Contender]) -> Vec<Point> {
     let of = |&contender: &Contender| {
         rates(effort).into_iter().map(move |rate| regime.point(effort, contender, rate)).collect::<Vec<_>>()
     };
@@ -73,7 +73,7 @@ fn straight_with(effort: &Effort, rights: u32) -> Point {
     point
 }
 
-pub(super) fn chart(
+fn chart(
     view: &View,
     regime: Regime,
     contenders: &[Contender],
